@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.census._components import Columns
 from discreet.census._layout import Layout, Measure
 from discreet.errors import QueryError
-from discreet.marginals.trees import LeastSquares, Tree
+from discreet.marginals.trees import LeastSquares, OffTree, Tree
 
 __all__ = ["Errors", "Estimate"]
 
@@ -37,30 +37,53 @@ class Errors:
     noise: Mapping[Measure, float]
 
     @cached_property
-    def squares(self) -> Mapping[Columns, LeastSquares]:
+    def squares(self) -> Mapping[Columns, OffTree]:
         """For each component least squares on the tree, down to the last level at which it is measured."""
         return {
-            generator: LeastSquares(Tree(self.layout.tree.parents[: len(variances) - 1]), variances)
+            generator: self._with_districts(generator, variances)
             for generator in self.layout.components.generators
             if (variances := self._variances(generator))
         }
 
-    def by_columns(self, level: int) -> dict[Columns, float]:
-        """The variance of the noise of each table at a level; 0 for totals that are held."""
-        noise = {self.layout.tables[name]: each for (at, name), each in self.noise.items() if at == level}
-        if self.layout.held is not None and self.layout.held[0] == level:
+    def _with_districts(self, generator: Columns, variances: tuple[float, ...]) -> OffTree:
+        squares = LeastSquares(Tree(self.layout.tree.parents[: len(variances) - 1]), variances)
+        districts: list[list[NDArray[np.float64] | None]] = []
+        noise: list[float] = []
+        for kind in self.measured_kinds(generator):
+            variance = self.layout.components.variances(generator, self.by_columns(kind))
+            for weights in self.layout.weights_of(kind):
+                if any(own is not None for own in weights[len(variances) :]):
+                    name = ", ".join(self.layout.columns[column].name for column in generator) or "the total"
+                    raise QueryError(
+                        f"districts.{kind}: {name} is measured in areas larger than those of a district; give a share "
+                        "to the levels below"
+                    )
+                districts.append(weights[: len(variances)])
+                noise.append(variance)
+        return OffTree(squares, districts, noise)
+
+    def measured_kinds(self, generator: Columns) -> list[str]:
+        """The kinds of districts at which a component is measured."""
+        components = self.layout.components
+        kinds = [kind for kind in self.layout.spec.districts if any(at == kind for at, _ in self.noise)]
+        return [kind for kind in kinds if math.isfinite(components.variances(generator, self.by_columns(kind)))]
+
+    def by_columns(self, place: str) -> dict[Columns, float]:
+        """The variance of the noise of each table at a level or kind of districts; 0 for totals that are held."""
+        noise = {self.layout.tables[name]: each for (at, name), each in self.noise.items() if at == place}
+        if self.layout.held is not None and self.layout.spec.geography.levels[self.layout.held[0]] == place:
             noise[()] = 0.0
         return noise
 
     def _variances(self, generator: Columns) -> tuple[float, ...]:
-        components = self.layout.components
-        every = [components.variances(generator, self.by_columns(level)) for level in range(self.layout.tree.levels)]
+        components, levels = self.layout.components, self.layout.spec.geography.levels
+        every = [components.variances(generator, self.by_columns(level)) for level in levels]
         last = max((level for level, each in enumerate(every) if math.isfinite(each)), default=-1)
         return tuple(every[: last + 1])
 
     def is_published(self, level: int, table: Columns) -> bool:
         """Whether every part of a table is measured at a level, or below."""
-        return all(each in self.squares and self.squares[each].tree.levels > level for each in self._parts(table))
+        return all(each in self.squares and self.squares[each].levels > level for each in self._parts(table))
 
     def _parts(self, table: Columns) -> list[Columns]:
         """The components that a table is a sum of, those of which it needs no cell left out."""
@@ -93,7 +116,7 @@ class Errors:
         total = np.zeros(self.layout.tree.sizes[level])
         for generator, squares in self.squares.items():
             share = self.layout.components.functional(generator, table, weights)
-            if share and level < squares.tree.levels:
+            if share and level < squares.levels:
                 total += share * squares.posterior[level]
         return total
 
@@ -105,7 +128,7 @@ class Errors:
         for generator, squares in self.squares.items():
             share = self.layout.components.functional(generator, table, weights)
             if share:
-                total += share * squares.variance([*areas, *[None] * squares.tree.levels][: squares.tree.levels])
+                total += share * squares.variance([*areas, *[None] * squares.levels][: squares.levels])
         return total
 
 
@@ -134,26 +157,30 @@ class Estimate:
         """The estimate of each component at each level at which it is measured, or below which it is."""
         return {generator: self._component(generator, squares) for generator, squares in self.errors.squares.items()}
 
-    def _component(self, generator: Columns, squares: LeastSquares) -> list[Numbers]:
-        given: list[NDArray[Any] | None] = []
-        for level, variance in enumerate(squares.variances):
-            if math.isinf(variance):
-                given.append(None)
-                continue
-            given.append(
-                self.layout.components.combined(generator, self.errors.by_columns(level), self._by_columns(level))
-            )
-        return squares.estimate(given)
+    def _component(self, generator: Columns, squares: OffTree) -> list[Numbers]:
+        levels: list[NDArray[Any] | None] = []
+        for level, variance in zip(self.layout.spec.geography.levels, squares.squares.variances, strict=False):
+            levels.append(None if math.isinf(variance) else self._combined(generator, level))
+        kinds = [self._combined(generator, kind) for kind in self.errors.measured_kinds(generator)]
+        return squares.estimate(levels, np.concatenate(kinds) if kinds else None)
 
-    def _by_columns(self, level: int) -> dict[Columns, NDArray[Any]]:
+    def _combined(self, generator: Columns, place: str) -> Numbers:
+        """The best mean of what tables say of a component at a level or kind of districts."""
+        noise = self.errors.by_columns(place)
         arrays: dict[Columns, NDArray[Any]] = {}
-        for (at, name), counts in self.measured.items():
-            if at == level:
-                columns = self.layout.tables[name]
-                arrays[columns] = counts.reshape(-1, *(self.layout.sizes[column] for column in columns))
-        if self.layout.held is not None and self.layout.held[0] == level:
-            arrays[()] = self.layout.held[1]
-        return arrays
+        for columns in noise:
+            shape = (-1, *(self.layout.sizes[column] for column in columns))
+            arrays[columns] = self._counts(place, columns).reshape(shape)
+        return self.layout.components.combined(generator, noise, arrays)
+
+    def _counts(self, place: str, columns: Columns) -> NDArray[np.int64]:
+        held = self.layout.held
+        if columns == () and held is not None and self.layout.spec.geography.levels[held[0]] == place:
+            return held[1]
+        name = next(
+            name for name, each in self.layout.tables.items() if each == columns and (place, name) in self.measured
+        )
+        return self.measured[place, name]
 
     def table(self, level: int, table: Columns) -> Numbers:
         """The estimate of each cell of a table, area by area."""

@@ -23,8 +23,8 @@ from discreet.recursion import with_room
 
 __all__ = ["Layout", "Measure"]
 
-Measure = tuple[int, str]
-"""A level and the name of a table that is measured there."""
+Measure = tuple[str, str]
+"""A level, or a kind of districts, and the name of a table that is measured there."""
 _MOST_CELLS = 2**28
 
 
@@ -115,6 +115,17 @@ class Layout:
             return place, np.array([totals[name] for name in self.spec.geography.names[place]], np.int64)
         return None
 
+    def areas(self, place: str) -> int:
+        """How many areas a level has, or districts a kind."""
+        geography = self.spec.geography
+        is_level = place in geography.levels
+        return self.tree.sizes[geography.level(place)] if is_level else len(self.spec.districts[place])
+
+    def weights_of(self, kind: str) -> list[list[NDArray[np.float64] | None]]:
+        """For each district of a kind its weights of areas, level by level."""
+        geography = self.spec.geography
+        return [geography.weights(inside, f"{kind} {name}") for name, inside in self.spec.districts[kind].items()]
+
     def columns_of(self, table: str) -> Columns:
         """The columns of a table by its name. Raises `QueryError` if there is none of that name."""
         return self.tables[match_name(str(table), self.tables, "the specification", "table")]
@@ -122,8 +133,8 @@ class Layout:
     def shares(self) -> dict[Measure, Fraction]:
         """The share of each level and table, together 1. Not of ``"auto"``."""
         given = {
-            (level, table): share
-            for level, by_table in sorted(self.spec.level_shares().items())
+            (place, table): share
+            for place, by_table in self.spec.given_shares().items()
             for table, share in by_table.items()
             if share
         }

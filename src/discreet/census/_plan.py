@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,9 +80,9 @@ class CensusPlan(ShownTable):
         """What would be published and how wrong it would be, in words."""
         spec = self.errors.layout.spec
         people = "every row is another person" if self.unit == "rows" else f"a person is a value of {self.unit}"
+        areas, levels = sum(spec.geography.tree.sizes), len(spec.geography.levels)
         lines = [
-            f"Tables of {spec.table} for {sum(spec.geography.tree.sizes):,} areas at {len(spec.geography.levels)} "
-            "levels.",
+            f"Tables of {spec.table} for {areas:,} areas at {levels} levels.",
             "",
             f"Protected: {people}; at most {self.rows_per_unit:,} rows of one count.",
             "",
@@ -98,40 +99,37 @@ class CensusPlan(ShownTable):
             "levels": list(levels),
             "areas": list(self.errors.layout.tree.sizes),
             "measured": [
-                {"level": levels[at], "table": name, "share": self.shares[at, name], **additive_to_json(mechanism)}
+                {"level": at, "table": name, "share": self.shares[at, name], **additive_to_json(mechanism)}
                 for (at, name), mechanism in self.mechanisms.items()
             ],
-            "errors": [
-                {"level": levels[at], "table": name, "half_width": half} for at, name, half in self._half_widths(level)
-            ],
+            "errors": [{"level": at, "table": name, "half_width": half} for at, name, half in self._half_widths(level)],
             "confidence": level,
             "loss": to_json(self.loss),
         }
 
-    def _half_widths(self, confidence: float) -> list[tuple[int, str, float]]:
-        rows: list[tuple[int, str, float]] = []
-        for at, level in enumerate(self.errors.layout.spec.geography.levels):
+    def _half_widths(self, confidence: float) -> list[tuple[str, str, float]]:
+        rows: list[tuple[str, str, float]] = []
+        for level in self.errors.layout.spec.geography.levels:
             for name in self.errors.layout.tables:
-                try:
-                    rows.append((at, name, self.error(name, level, confidence=confidence)))
-                except QueryError:
-                    continue
+                with suppress(QueryError):
+                    rows.append((level, name, self.error(name, level, confidence=confidence)))
         return rows
 
     def header(self) -> list[tuple[str, bool]]:
         """What is measured where, and the errors."""
-        numbers = ("areas", "cells", "share", "noise", "half-width")
-        return [("level", False), ("table", False), *((name, name != "noise") for name in numbers[1:])]
+        names = ("cells", "share", "noise", "half-width")
+        return [("level", False), ("table", False), *((name, name != "noise") for name in names)]
 
     def _rows(self, confidence: float) -> list[list[str]]:
         layout, rows = self.errors.layout, list[list[str]]()
-        for at, name, half in self._half_widths(confidence):
-            mechanism = self.mechanisms.get((at, name))
+        for level, name, half in self._half_widths(confidence):
+            mechanism = self.mechanisms.get((level, name))
+            areas = layout.tree.sizes[layout.spec.geography.level(level)]
             rows.append([
-                layout.spec.geography.levels[at],
+                level,
                 name,
-                f"{layout.tree.sizes[at] * layout.components.cells(layout.tables[name]):,}",
-                f"{self.shares.get((at, name), 0):.1%}",
+                f"{areas * layout.components.cells(layout.tables[name]):,}",
+                f"{self.shares.get((level, name), 0):.1%}",
                 "none" if mechanism is None else _noise(mechanism),
                 f"{half:,.1f}",
             ])  # fmt: skip

@@ -274,12 +274,13 @@ class Publication(JsonRelease):
         """The noisy counts themselves with their variances: for whoever has a better estimate. Costs nothing."""
         tables: list[pa.Table] = []
         for (level, name), counts in self.measured.items():
-            columns = self.layout.tables[name]
-            areas = self.layout.spec.geography.names[level]
+            columns, geography = self.layout.tables[name], self.layout.spec.geography
+            is_level = level in geography.levels
+            areas = geography.names[geography.level(level)] if is_level else tuple(self.layout.spec.districts[level])
             cells = self._cell_columns(columns, len(areas))
             words = [", ".join(row) for row in zip(*(each.to_pylist() for each in cells.values()), strict=True)]
             tables.append(pa.Table.from_pydict({
-                "level": pa.array([self.layout.spec.geography.levels[level]] * counts.size, pa.string()),
+                "level": pa.array([level] * counts.size, pa.string()),
                 "table": pa.array([name] * counts.size, pa.string()),
                 "area": pa.array(np.repeat(np.array(areas, object), counts.shape[1]), pa.string()),
                 "cell": pa.array(words or [""] * counts.size, pa.string()),
@@ -327,13 +328,13 @@ class Publication(JsonRelease):
         layout.check()
         mechanisms: dict[Measure, Additive] = {}
         for level, name, data in content["noise"]:
-            if not 0 <= level < layout.tree.levels or name not in layout.tables:
+            if level not in (*layout.spec.geography.levels, *layout.spec.districts) or name not in layout.tables:
                 raise ValueError
             mechanisms[level, name] = additive_from_json(data)
         arrays = [integers_from_json(each) for each in content["measured"]]
         measured = dict(zip(mechanisms, arrays, strict=True))
         for (level, name), counts in measured.items():
-            if counts.shape != (layout.tree.sizes[level], layout.components.cells(layout.tables[name])):
+            if counts.shape != (layout.areas(level), layout.components.cells(layout.tables[name])):
                 raise ValueError
         leaves = integers_from_json(content["leaves"])
         if leaves.shape != (layout.tree.sizes[-1], layout.components.cells(layout.detail)) or (leaves < 0).any():

@@ -71,7 +71,7 @@ class PreparedPublication(PreparedQuestion):
         return {
             "spec": self.layout.spec.to_json(),
             "cells": [column.to_json() for column in self.layout.columns],
-            "shares": [[level, table, str(share)] for (level, table), share in self.shares.items()],
+            "shares": [[place, table, str(share)] for (place, table), share in self.shares.items()],
         }
 
     @cached_property
@@ -112,12 +112,11 @@ class PreparedPublication(PreparedQuestion):
         by_level = {table: self.layout.tree.sums(counts) for table, counts in counted.items()}
         purse = Purse(self.prices)
         measured: dict[Measure, NDArray[np.int64]] = {}
-        for place, (each, mechanism) in enumerate(self.mechanisms.items(), 1):
-            context.step(place, steps)
+        for done, (each, mechanism) in enumerate(self.mechanisms.items(), 1):
+            context.step(done, steps)
             purse.pay(mechanism.loss(self.prices.norms))
-            level, name = each
-            exact = by_level[self.layout.tables[name]][level].reshape(self.layout.tree.sizes[level], -1)
-            measured[each] = _noisy(exact, mechanism)
+            place, name = each
+            measured[each] = _noisy(self._exact(place, by_level[self.layout.tables[name]]), mechanism)
         context.step(steps - 1, steps)
         estimate = Estimate(self.errors, measured)
         bare = Publication(self.layout, self.mechanisms, measured, published_integers(estimate), self.loss, {})
@@ -128,12 +127,23 @@ class PreparedPublication(PreparedQuestion):
             "spec": self._spec(),
             "currency": self.prices.currency,
             "measured": [
-                {"level": self.layout.spec.geography.levels[level], "table": name, **additive_to_json(mechanism)}
-                for (level, name), mechanism in self.mechanisms.items()
+                {"level": place, "table": name, **additive_to_json(mechanism)}
+                for (place, name), mechanism in self.mechanisms.items()
             ],
             "answer": bare.digest(),
         }
         return bare.certified(context.certify(statement))
+
+    def _exact(self, place: str, by_level: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """The exact counts of a table at a level or for a kind of districts, areas by cells."""
+        geography = self.layout.spec.geography
+        if place in geography.levels:
+            counts = by_level[geography.level(place)]
+        else:
+            leaves = by_level[-1]
+            names = self.layout.spec.districts[place].items()
+            counts = np.stack([leaves[geography.leaves(inside, name)].sum(axis=0) for name, inside in names])
+        return counts.reshape(len(counts), -1)
 
     def _spec(self) -> dict[str, Any]:
         """The specification, with digests of its long lists."""

@@ -29,7 +29,7 @@ def planned_shares(layout: Layout, prices: Prices) -> dict[Measure, Fraction]:
     """
     if layout.spec.shares != "auto":
         return layout.shares()
-    every: list[Measure] = [(level, name) for level in range(layout.tree.levels) for name in layout.tables]
+    every: list[Measure] = [(level, name) for level in layout.spec.geography.levels for name in layout.tables]
     power = 2.0 if not prices.is_quadratic else 1.0
 
     def error(logs: NDArray[np.float64]) -> float:

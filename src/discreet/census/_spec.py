@@ -9,6 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from discreet.census._geography import Geography
 from discreet.census._reading import at_key, read_spec, spec_fields
 from discreet.errors import ParameterError
@@ -44,7 +46,8 @@ class Spec:
     cells
         How columns of numbers or dates are cut: how many equal cells, or the ends between them.
     districts
-        Areas off the tree: of each kind the names, and of each the areas of the tree that it holds.
+        Areas off the tree: of each kind the names, and of each the areas of the tree that it holds. They are published
+        as sums, and measured themselves where their kind has a share.
     zeros
         Conditions in SQL of cells that nobody can be in: structural zeros.
     held
@@ -76,8 +79,7 @@ class Spec:
         self._check_tables()
         self._check_shares()
         for kind, areas in self.districts.items():
-            for name, inside in areas.items():
-                self.geography.leaves(inside, f"{kind} {name}")
+            self._check_districts(kind, areas)
         for level, totals in self.held.items():
             self._check_held(level, totals)
         for rule, limit in self.precision.items():
@@ -103,20 +105,22 @@ class Spec:
             if self.shares != "auto":
                 raise ParameterError(f'shares: give a number for each level, or "auto", not {self.shares!r}')
             return
-        if any(share for by_table in self.level_shares().values() for share in by_table.values()):
+        if any(share for by_table in self.given_shares().values() for share in by_table.values()):
             return
         raise ParameterError("shares: some level must have a share above 0")
 
-    def level_shares(self) -> dict[int, dict[str, Fraction]]:
-        """The share of each table at each level, not yet of 1. Raises `ParameterError` for what is no share."""
+    def given_shares(self) -> dict[str, dict[str, Fraction]]:
+        """The share of each table at each level and kind of districts, not yet of 1.
+
+        Raises `ParameterError` for what is no share.
+        """
         assert not isinstance(self.shares, str)
         levels = self.geography.levels
         if not self.shares:
-            return {place: dict.fromkeys(self.tables, Fraction(1)) for place in range(len(levels))}
-        shares: dict[int, dict[str, Fraction]] = {}
-        for level, given in self.shares.items():
-            where = f"shares.{level}"
-            place = at_key(where, lambda level=level: self.geography.level(level))
+            return {level: dict.fromkeys(self.tables, Fraction(1)) for level in levels}
+        shares: dict[str, dict[str, Fraction]] = {}
+        for place in (*levels, *self.districts):
+            given, where = self.shares.get(place, 0), f"shares.{place}"
             if isinstance(given, Mapping):
                 by_table = cast("Mapping[str, Any]", given)
                 odd = [name for name in by_table if name not in self.tables]
@@ -125,7 +129,26 @@ class Spec:
                 shares[place] = {name: _share(f"{where}.{name}", each) for name, each in by_table.items()}
             else:
                 shares[place] = dict.fromkeys(self.tables, _share(where, given) / len(self.tables))
+        odd = [place for place in self.shares if place not in shares]
+        if odd:
+            raise ParameterError(f"shares.{odd[0]}: there is no such level; there are {', '.join(shares)}")
         return shares
+
+    def _check_districts(self, kind: str, areas: Districts) -> None:
+        if kind in self.geography.levels:
+            raise ParameterError(f"districts.{kind}: a level has that name already")
+        seen = np.zeros(self.geography.tree.sizes[-1], bool)
+        overlap: str | None = None
+        for name, inside in areas.items():
+            leaves = at_key(f"districts.{kind}", lambda inside=inside, name=name: self.geography.leaves(inside, name))
+            overlap = name if seen[leaves].any() else overlap
+            seen[leaves] = True
+        measured = not isinstance(self.shares, str) and bool(self.shares.get(kind))
+        if overlap is not None and measured:
+            raise ParameterError(
+                f"shares.{kind}: {overlap} overlaps another, and a person in two districts would be counted twice; "
+                "make them two kinds, or leave the share out: districts that are not measured cost nothing"
+            )
 
     def _check_held(self, level: str, totals: Mapping[str, int]) -> None:
         place = at_key(f"held.{level}", lambda: self.geography.level(level))
