@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,9 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.census._components import Columns
+from discreet.census._intervals import half_widths
 from discreet.census._layout import Layout, Measure
 from discreet.errors import QueryError
 from discreet.marginals.trees import LeastSquares, OffTree, Tree
+from discreet.mechanisms import DiscreteLaplace
+from discreet.prices import Additive
 
 __all__ = ["Errors", "Estimate"]
 
@@ -31,10 +35,19 @@ class Errors:
         What is measured where.
     noise
         The variance of the noise of each measurement.
+    heavy
+        Whether the noise is discrete Laplace, of which intervals are wider.
     """
 
     layout: Layout
     noise: Mapping[Measure, float]
+    heavy: bool = False
+
+    @classmethod
+    def of_mechanisms(cls, layout: Layout, mechanisms: Mapping[Measure, Additive]) -> Errors:
+        """Those of noise that is about to be drawn, or was."""
+        heavy = any(isinstance(each, DiscreteLaplace) for each in mechanisms.values())
+        return cls(layout, {each: mechanism.std**2 for each, mechanism in mechanisms.items()}, heavy)
 
     @cached_property
     def squares(self) -> Mapping[Columns, OffTree]:
@@ -119,6 +132,25 @@ class Errors:
             if share and level < squares.levels:
                 total += share * squares.posterior[level]
         return total
+
+    def half_width(self, name: str, level: str | None, area: object, confidence: float) -> float:
+        """How far a cell of a table is from the truth at most, in one area or in the worst of a level."""
+        geography = self.layout.spec.geography
+        place = len(geography.levels) - 1 if level is None else geography.level(level)
+        variances = self.cell_variance(place, self.layout.columns_of(name))
+        if area is not None:
+            _, at = geography.place(area, geography.levels[place])
+            variances = variances[at : at + 1]
+        return float(half_widths(variances, confidence, heavy=self.heavy).max())
+
+    def half_widths(self, confidence: float) -> list[tuple[str, str, float]]:
+        """For each level and table that is published there the half-width of a cell in the worst area."""
+        rows: list[tuple[str, str, float]] = []
+        for level in self.layout.spec.geography.levels:
+            for name in self.layout.tables:
+                with suppress(QueryError):
+                    rows.append((level, name, self.half_width(name, level, None, confidence)))
+        return rows
 
     def variance_of_sum(self, areas: list[Numbers | None], table: Columns, weights: Numbers) -> float:
         """The variance of a weighted sum of a table's cells, over a weighted sum of areas of any levels."""

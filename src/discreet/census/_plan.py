@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,10 @@ import numpy as np
 from discreet.census._estimate import Errors
 from discreet.census._intervals import half_widths
 from discreet.census._layout import Measure
+from discreet.census._pictures import Picture, checked_picture, level_errors, shares
 from discreet.census._question import PreparedPublication
-from discreet.errors import QueryError, printable
+from discreet.charts import load_altair
+from discreet.errors import ParameterError, printable
 from discreet.mechanisms import DiscreteLaplace
 from discreet.prices import Additive, additive_to_json
 from discreet.privacy import Loss, in_words, to_json
@@ -54,13 +55,7 @@ class CensusPlan(ShownTable):
         `level` is one of the tree, the last by default; of the areas of it the worst is meant where none is named.
         Raises `QueryError` for a table that would not be published there, `ParameterError` for no such level or area.
         """
-        geography = self.errors.layout.spec.geography
-        place = len(geography.levels) - 1 if level is None else geography.level(level)
-        variances = self.errors.cell_variance(place, self.errors.layout.columns_of(name))
-        if area is not None:
-            _, at = geography.place(area, geography.levels[place])
-            variances = variances[at : at + 1]
-        return float(half_widths(variances, confidence, heavy=self.heavy).max())
+        return self.errors.half_width(name, level, area, confidence)
 
     def total_error(self, name: str, areas: Sequence[Any], where: str | None = None, confidence: float = 0.95) -> float:
         """How far the total of some areas and cells will be off at most, with a probability of about `confidence`."""
@@ -69,12 +64,24 @@ class CensusPlan(ShownTable):
         weights = layout.weights(where, columns)
         over = layout.spec.geography.weights(areas, "the total")
         variance = self.errors.variance_of_sum(over, columns, weights)
-        return float(half_widths(np.array([variance]), confidence, heavy=self.heavy)[0])
+        return float(half_widths(np.array([variance]), confidence, heavy=self.errors.heavy)[0])
 
-    @property
-    def heavy(self) -> bool:
-        """Whether the noise is discrete Laplace."""
-        return any(isinstance(each, DiscreteLaplace) for each in self.mechanisms.values())
+    def plot(self, what: Picture = "errors") -> Any:
+        """A picture as an altair chart: ``"errors"`` by level, or ``"shares"`` of the spend. Costs nothing.
+
+        Raises `ParameterError` for another, `MissingExtra` without altair.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(what))
+
+    def to_vega_lite(self, what: Picture = "errors") -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        match checked_picture(what):
+            case "errors":
+                return level_errors(self.errors.half_widths(0.95), 0.95, in_words(self.loss))
+            case "shares":
+                return shares([(*each, share) for each, share in self.shares.items()], in_words(self.loss))
+            case _:
+                raise ParameterError("a plan has pictures of errors and shares alone; publish first for the others")
 
     def explain(self, confidence: float = 0.95) -> str:
         """What would be published and how wrong it would be, in words."""
@@ -102,18 +109,12 @@ class CensusPlan(ShownTable):
                 {"level": at, "table": name, "share": self.shares[at, name], **additive_to_json(mechanism)}
                 for (at, name), mechanism in self.mechanisms.items()
             ],
-            "errors": [{"level": at, "table": name, "half_width": half} for at, name, half in self._half_widths(level)],
+            "errors": [
+                {"level": at, "table": name, "half_width": half} for at, name, half in self.errors.half_widths(level)
+            ],
             "confidence": level,
             "loss": to_json(self.loss),
         }
-
-    def _half_widths(self, confidence: float) -> list[tuple[str, str, float]]:
-        rows: list[tuple[str, str, float]] = []
-        for level in self.errors.layout.spec.geography.levels:
-            for name in self.errors.layout.tables:
-                with suppress(QueryError):
-                    rows.append((level, name, self.error(name, level, confidence=confidence)))
-        return rows
 
     def header(self) -> list[tuple[str, bool]]:
         """What is measured where, and the errors."""
@@ -122,7 +123,7 @@ class CensusPlan(ShownTable):
 
     def _rows(self, confidence: float) -> list[list[str]]:
         layout, rows = self.errors.layout, list[list[str]]()
-        for level, name, half in self._half_widths(confidence):
+        for level, name, half in self.errors.half_widths(confidence):
             mechanism = self.mechanisms.get((level, name))
             areas = layout.tree.sizes[layout.spec.geography.level(level)]
             rows.append([

@@ -20,14 +20,16 @@ from discreet.census._estimate import Errors, Estimate
 from discreet.census._files import write_folder
 from discreet.census._intervals import half_widths
 from discreet.census._layout import Layout, Measure
+from discreet.census._pictures import Picture, checked_picture, level_errors, shares, size_errors, values
+from discreet.census._published_table import PublishedTable
 from discreet.census._report import Report, report_of
 from discreet.census._spec import Spec
+from discreet.charts import load_altair
 from discreet.errors import QueryError
 from discreet.marginals import ColumnCells
 from discreet.marginals.conditions import column_names, condition
-from discreet.mechanisms import DiscreteLaplace
 from discreet.prices import Additive, additive_from_json, additive_to_json
-from discreet.privacy import Loss
+from discreet.privacy import Loss, in_words
 from discreet.query import match_name
 from discreet.release import JsonRelease
 
@@ -96,17 +98,12 @@ class Publication(JsonRelease):
     @cached_property
     def errors(self) -> Errors:
         """The variances of all that is published."""
-        return Errors(self.layout, {each: mechanism.std**2 for each, mechanism in self.mechanisms.items()})
+        return Errors.of_mechanisms(self.layout, self.mechanisms)
 
     @cached_property
     def estimate(self) -> Estimate:
         """The least-squares estimates."""
         return Estimate(self.errors, self.measured)
-
-    @property
-    def heavy(self) -> bool:
-        """Whether the noise is discrete Laplace."""
-        return any(isinstance(each, DiscreteLaplace) for each in self.mechanisms.values())
 
     @cached_property
     def integers(self) -> list[NDArray[np.int64]]:
@@ -134,7 +131,7 @@ class Publication(JsonRelease):
             unbiased = self.estimate.table(place, columns).reshape(len(areas), -1)
             values = self._integers(place, columns).reshape(len(areas), -1)
             variances = np.repeat(self.errors.cell_variance(place, columns)[:, None], values.shape[1], axis=1)
-        half = half_widths(variances, confidence, heavy=self.heavy)
+        half = half_widths(variances, confidence, heavy=self.errors.heavy)
         is_held = self.layout.held is not None and columns == () and level == geography.levels[self.layout.held[0]]
         flags = np.where(variances.ravel() == 0, "held", self._flags(unbiased, variances)) if is_held else self._flags(
             unbiased, variances
@@ -152,9 +149,14 @@ class Publication(JsonRelease):
             }
         )
 
+    def shown_table(self, name: str, level: str | None = None, confidence: float = 0.95) -> PublishedTable:
+        """A table at a level as a table of text, to print. Raises as `table`."""
+        at = self.layout.spec.geography.levels[-1] if level is None else level
+        return PublishedTable(name, at, self.table(name, at, confidence), confidence, self.loss)
+
     def _cell_columns(self, columns: Columns, areas: int) -> dict[str, pa.Array[Any]]:
         shape = tuple(self.layout.sizes[column] for column in columns)
-        places = np.indices(shape).reshape(len(columns), -1)
+        places = np.indices(shape).reshape(len(columns), -1) if columns else ()
         texts: dict[str, pa.Array[Any]] = {}
         for column, place in zip(columns, places, strict=True):
             cells = self.layout.columns[column]
@@ -175,7 +177,7 @@ class Publication(JsonRelease):
                 case "standard_error":
                     odd |= errors > limit
                 case "half_width":
-                    odd |= half_widths(errors**2, 0.95, heavy=self.heavy) > limit
+                    odd |= half_widths(errors**2, 0.95, heavy=self.errors.heavy) > limit
                 case _:
                     odd |= errors > limit * np.maximum(values, 0.0)
         return np.where(odd, "imprecise", "")
@@ -245,7 +247,7 @@ class Publication(JsonRelease):
         over = self._weights([(self.layout.spec.geography.levels[0],) * 2] if areas is None else areas, "the total")
         value, unbiased = self._over(over, columns)
         variance = self.errors.variance_of_sum(over, columns, weights)
-        return Total(int((value * weights).sum()), float((unbiased * weights).sum()), variance**0.5, self.heavy)
+        return Total(int((value * weights).sum()), float((unbiased * weights).sum()), variance**0.5, self.errors.heavy)
 
     def report(self) -> Report:
         """How wrong the published numbers are: at each level, by the size of the area. Costs nothing.
@@ -288,6 +290,33 @@ class Publication(JsonRelease):
                 "variance": np.full(counts.size, self.errors.noise[level, name]),
             }))  # fmt: skip
         return pa.concat_tables(tables)
+
+    def plot(self, what: Picture = "errors", table: str | None = None, level: str | None = None) -> Any:
+        """A picture as an altair chart, which a notebook shows and ``.save`` writes. Costs nothing.
+
+        ``"errors"`` by level, ``"sizes"``: errors and bend of totals by size of area, ``"values"`` of a `table` at a
+        `level` with their intervals, ``"shares"`` of the spend. Raises `ParameterError` for another, `MissingExtra`
+        without altair.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(what, table, level))
+
+    def to_vega_lite(
+        self, what: Picture = "errors", table: str | None = None, level: str | None = None
+    ) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        cost = in_words(self.loss)
+        match checked_picture(what):
+            case "sizes":
+                return size_errors(self.report(), cost)
+            case "values":
+                name = next(iter(self.layout.tables)) if table is None else table
+                at = self.layout.spec.geography.levels[-1] if level is None else level
+                return values(self.table(name, at), at, f"{name} by {at}", cost)
+            case "shares":
+                spent = {each: 1 / variance for each, variance in self.errors.noise.items()}
+                return shares([(*each, part / sum(spent.values())) for each, part in spent.items()], cost)
+            case _:
+                return level_errors(self.errors.half_widths(0.95), 0.95, cost)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the publication to a new folder, or file: `discreet.census.load` reads both.

@@ -79,10 +79,10 @@ class PreparedPublication(PreparedQuestion):
         """The noise of each measurement."""
         return {each: self.prices.measurement(self.prices.total * share) for each, share in self.shares.items()}
 
-    @property
+    @cached_property
     def errors(self) -> Errors:
         """The variances of what would be published."""
-        return Errors(self.layout, {each: mechanism.std**2 for each, mechanism in self.mechanisms.items()})
+        return Errors.of_mechanisms(self.layout, self.mechanisms)
 
     def check(self) -> None:
         """Raise `ParameterError` where the spend is too small for any noise, or nothing measures a table at all."""

@@ -196,7 +196,7 @@ class Spec:
             },
             "zeros": list(self.zeros),
             "held": {level: dict(totals) for level, totals in self.held.items()},
-            "precision": dict(self.precision),
+            "precision": {rule: str(limit) for rule, limit in self.precision.items()},
         }
 
     @classmethod
