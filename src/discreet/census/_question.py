@@ -105,25 +105,38 @@ class PreparedPublication(PreparedQuestion):
 
     def answer(self, context: ReleaseContext) -> Publication:
         """Count, and add noise. Its loss is charged."""
-        steps = len(self.shares) + 2
-        context.step(0, steps)
-        names = dict.fromkeys(self.layout.tables[name] for _, name in self.shares)
-        counted = dict(zip(names, context.count_marginals(self.request(), noise.secret(16)), strict=True))
-        by_level = {table: self.layout.tree.sums(counts) for table, counts in counted.items()}
-        purse = Purse(self.prices)
-        measured: dict[Measure, NDArray[np.int64]] = {}
-        for done, (each, mechanism) in enumerate(self.mechanisms.items(), 1):
-            context.step(done, steps)
+        context.step(0, len(self.shares) + 1)
+        measured = self.measured(self.counted(context), context)
+        integers = published_integers(Estimate(self.errors, measured))
+        return self._released(measured, integers, context)
+
+    def counted(self, context: ReleaseContext) -> dict[Measure, NDArray[np.int64]]:
+        """The exact counts of each measurement, areas by cells: private."""
+        tables = dict.fromkeys(self.layout.tables[name] for _, name in self.shares)
+        counted = context.count_marginals(self.request(), noise.secret(16))
+        by_level = {table: self.layout.tree.sums(each) for table, each in zip(tables, counted, strict=True)}
+        return {(place, name): self._exact(place, by_level[self.layout.tables[name]]) for place, name in self.shares}
+
+    def measured(
+        self, counts: Mapping[Measure, NDArray[np.int64]], context: ReleaseContext
+    ) -> dict[Measure, NDArray[np.int64]]:
+        """The counts with noise, each mechanism paid before it draws."""
+        purse, noisy = Purse(self.prices), dict[Measure, NDArray[np.int64]]()
+        for done, (each, mechanism) in enumerate(self.mechanisms.items()):
+            context.step(done, len(self.shares) + 1)
             purse.pay(mechanism.loss(self.prices.norms))
-            place, name = each
-            measured[each] = _noisy(self._exact(place, by_level[self.layout.tables[name]]), mechanism)
-        context.step(steps - 1, steps)
-        estimate = Estimate(self.errors, measured)
-        bare = Publication(self.layout, self.mechanisms, measured, published_integers(estimate), self.loss, {})
+            noisy[each] = with_noise(counts[each], mechanism)
+        return noisy
+
+    def _released(
+        self, measured: Mapping[Measure, NDArray[np.int64]], integers: NDArray[np.int64], context: ReleaseContext
+    ) -> Publication:
+        bare = Publication(self.layout, self.mechanisms, measured, integers, self.loss, {})
+        table = self.bounded.tables[0]
         statement = {
             **self.stated,
-            "unit": self.policy.unit(self.layout.spec.table).name or "rows",
-            "rows_per_unit": self.policy.tables[self.layout.spec.table].rows_per_unit,
+            "unit": self.policy.unit(table).name or "rows",
+            "rows_per_unit": self.policy.tables[table].rows_per_unit,
             "spec": self._spec(),
             "currency": self.prices.currency,
             "measured": [
@@ -160,9 +173,9 @@ class PreparedPublication(PreparedQuestion):
         return Publication.from_bytes(payload)
 
 
-def _noisy(exact: NDArray[np.int64], mechanism: Additive) -> NDArray[np.int64]:
+def with_noise(exact: NDArray[np.int64], mechanism: Additive) -> NDArray[np.int64]:
     """Each count with noise, some at a time: a release has them as Python's integers of any size."""
     flat, noisy = exact.ravel(), np.empty(exact.size, np.int64)
     for begin in range(0, exact.size, _AT_ONCE):
-        noisy[begin : begin + _AT_ONCE] = mechanism.release(flat[begin : begin + _AT_ONCE])
+        noisy[begin : begin + _AT_ONCE] = mechanism.release(flat[begin : begin + _AT_ONCE].tolist())
     return noisy.reshape(exact.shape)
