@@ -11,7 +11,7 @@ from discreet.census._kind import KIND
 from discreet.census._layout import Layout
 from discreet.census._plan import CensusPlan
 from discreet.census._publication import Publication, Total
-from discreet.census._publish import load, plan, plan_question, publish
+from discreet.census._publish import load, plan, plan_question, publish, spec_for
 from discreet.census._question import PreparedPublication, Publish
 from discreet.census._report import Report, ReportRow
 from discreet.census._spec import Spec
@@ -34,4 +34,5 @@ __all__ = [
     "plan",
     "plan_question",
     "publish",
+    "spec_for",
 ]

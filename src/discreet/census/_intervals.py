@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from discreet.errors import ParameterError
 
-__all__ = ["half_widths"]
+__all__ = ["half_widths", "quantile"]
 
 
 def half_widths(variances: NDArray[np.float64], confidence: float, *, heavy: bool) -> NDArray[np.float64]:
@@ -23,11 +23,15 @@ def half_widths(variances: NDArray[np.float64], confidence: float, *, heavy: boo
     >>> half_widths(np.array([4.0]), 0.95, heavy=False).round(2)
     array([4.])
     """
-    if not isinstance(confidence, int | float) or not 0 < confidence < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError(f"confidence must lie strictly between 0 and 1, for example 0.95; got {confidence!r}")
     deviations = np.sqrt(np.maximum(variances, 0.0))
-    normal = float(ndtri((1 + confidence) / 2))
-    factor = max(normal, math.log(1 / (1 - confidence)) / math.sqrt(2)) if heavy else normal
-    width = factor * deviations
+    width = quantile(confidence, heavy=heavy) * deviations
     steps = np.where(deviations > 0, np.maximum(np.ceil(width - 0.5), 0.0), 0.0)
     return np.maximum(width, steps)
+
+
+def quantile(confidence: float, *, heavy: bool) -> float:
+    """How many standard deviations wide a half-width is. Raises `ParameterError` for no confidence."""
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError(f"confidence must lie strictly between 0 and 1, for example 0.95; got {confidence!r}")
+    normal = float(ndtri((1 + confidence) / 2))
+    return max(normal, math.log(1 / (1 - confidence)) / math.sqrt(2)) if heavy else normal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from discreet import release
@@ -10,6 +11,7 @@ from discreet.census._files import CONTENT
 from discreet.census._plan import CensusPlan, plan_of
 from discreet.census._publication import Publication
 from discreet.census._question import PreparedPublication, Publish
+from discreet.census._shares import Accuracy, cheapest_shares
 from discreet.census._spec import Spec
 from discreet.errors import LedgerError
 from discreet.policy import Policy
@@ -17,7 +19,7 @@ from discreet.privacy import Loss
 from discreet.release import Terms
 from discreet.session import Session
 
-__all__ = ["load", "plan", "plan_question", "publish"]
+__all__ = ["load", "plan", "plan_question", "publish", "spec_for"]
 
 
 def plan(session: Session, spec: Spec, spend: Loss) -> CensusPlan:
@@ -69,3 +71,29 @@ def load(path: str | os.PathLike[str]) -> Publication:
     if isinstance(loaded, Publication):
         return loaded
     raise LedgerError(f"{os.fspath(path)!r} holds no publication of tables, but a {type(loaded).__name__}")
+
+
+def spec_for(
+    session: Session, spec: Spec, accuracy: Accuracy, most: Loss, confidence: float = 0.95
+) -> tuple[Spec, Loss]:
+    """The shares and the least spend with which every cell of a level is within a half-width. Costs nothing.
+
+    Parameters
+    ----------
+    accuracy
+        For each level the greatest half-width of a cell in the worst area, of every table, or of each by name:
+        ``{"county": 50, "state": {"total": 10}}``.
+    most
+        The most that it may cost, in the currency that is meant.
+
+    Returns
+    -------
+    The specification with the shares, and the spend, for `publish`. Raises `ParameterError` if `most` is not enough.
+    """
+    prepared = session.prepare(Publish(spec, most))
+    assert isinstance(prepared, PreparedPublication)
+    shares, price = cheapest_shares(prepared.layout, prepared.prices, accuracy, confidence)
+    by_level: dict[str, dict[str, str]] = {}
+    for (level, name), share in shares.items():
+        by_level.setdefault(level, {})[name] = str(share)
+    return replace(spec, shares=by_level), prepared.prices.budget(price)
