@@ -58,6 +58,11 @@ class Errors:
             if (variances := self._variances(generator))
         }
 
+    @property
+    def depth(self) -> int:
+        """The last level at which anything is measured."""
+        return max(each.levels for each in self.squares.values()) - 1
+
     def _with_districts(self, generator: Columns, variances: tuple[float, ...]) -> OffTree:
         squares = LeastSquares(Tree(self.layout.tree.parents[: len(variances) - 1]), variances)
         districts: list[list[NDArray[np.float64] | None]] = []

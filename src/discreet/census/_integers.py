@@ -6,13 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.census._estimate import Estimate
+from discreet.marginals.trees import Tree, integers_near
 
 __all__ = ["published_integers"]
 
 
 def published_integers(estimate: Estimate) -> NDArray[np.int64]:
-    """The integers of the smallest areas, by cells of all columns."""
+    """The integers of the areas of the last level that is measured, by cells of all columns. Deterministic."""
     layout = estimate.layout
-    last = layout.tree.levels - 1
-    cells = estimate.cells(last, layout.detail).reshape(layout.tree.sizes[last], -1)
-    return np.maximum(np.rint(cells), 0).astype(np.int64)
+    tree = Tree(layout.tree.parents[: estimate.errors.depth])
+    allowed = np.ones(layout.sizes, bool)
+    for rule in layout.spec.zeros:
+        allowed &= layout.weights(rule, layout.detail) == 0
+
+    def cells(level: int) -> NDArray[np.float64]:
+        return estimate.cells(level, layout.detail).reshape(tree.sizes[level], -1)
+
+    return integers_near(tree, lambda level: estimate.cells(level, ()), cells, allowed.ravel(), layout.held)

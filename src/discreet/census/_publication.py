@@ -28,6 +28,7 @@ from discreet.charts import load_altair
 from discreet.errors import QueryError
 from discreet.marginals import ColumnCells
 from discreet.marginals.conditions import column_names, condition
+from discreet.marginals.trees import Tree
 from discreet.prices import Additive, additive_from_json, additive_to_json
 from discreet.privacy import Loss, in_words
 from discreet.query import match_name
@@ -76,7 +77,8 @@ class Publication(JsonRelease):
     measured
         What each measured, areas by cells: the noisy counts themselves.
     leaves
-        The published integers, smallest areas by cells of all columns: every other published number is a sum of these.
+        The published integers of the last level that is measured, areas by cells of all columns: every other published
+        number is a sum of these.
     loss, certificate
         As of every release; the certificate lists every measurement.
     """
@@ -108,7 +110,7 @@ class Publication(JsonRelease):
     @cached_property
     def integers(self) -> list[NDArray[np.int64]]:
         """The published integers at every level, areas by cells of all columns."""
-        return self.layout.tree.sums(self.leaves)
+        return Tree(self.layout.tree.parents[: self.errors.depth]).sums(self.leaves)
 
     def table(self, name: str, level: str | None = None, confidence: float = 0.95) -> pa.Table:
         """A table at a level, with a row for each area and cell. Costs nothing.
@@ -122,7 +124,7 @@ class Publication(JsonRelease):
         """
         columns = self.layout.columns_of(name)
         geography = self.layout.spec.geography
-        level = geography.levels[-1] if level is None else level
+        level = self.last_level if level is None else level
         if level in self.layout.spec.districts:
             areas, values, unbiased, variances = self._by_district(level, columns)
         else:
@@ -149,9 +151,14 @@ class Publication(JsonRelease):
             }
         )
 
+    @property
+    def last_level(self) -> str:
+        """The level of the smallest areas that are published."""
+        return self.layout.spec.geography.levels[self.errors.depth]
+
     def shown_table(self, name: str, level: str | None = None, confidence: float = 0.95) -> PublishedTable:
         """A table at a level as a table of text, to print. Raises as `table`."""
-        at = self.layout.spec.geography.levels[-1] if level is None else level
+        at = self.last_level if level is None else level
         return PublishedTable(name, at, self.table(name, at, confidence), confidence, self.loss)
 
     def _cell_columns(self, columns: Columns, areas: int) -> dict[str, pa.Array[Any]]:
@@ -264,13 +271,13 @@ class Publication(JsonRelease):
         areas, cells = np.nonzero(self.leaves)
         repeats = self.leaves[areas, cells]
         area, cell = np.repeat(areas, repeats), np.repeat(cells, repeats)
-        names = np.array(self.layout.spec.geography.names[-1], object)
+        names = np.array(self.layout.spec.geography.names[self.errors.depth], object)
         places = np.unravel_index(cell, self.layout.sizes) if self.layout.sizes else ()
         columns = {
             column.name: column.values(np.asarray(place, np.int64), np.full(len(cell), 0.5))
             for column, place in zip(self.layout.columns, places, strict=True)
         }
-        return pa.table({self.layout.spec.column: pa.array(names[area], pa.string()), **columns})
+        return pa.table({self.last_level: pa.array(names[area], pa.string()), **columns})
 
     def measurements(self) -> pa.Table:
         """The noisy counts themselves with their variances: for whoever has a better estimate. Costs nothing."""
@@ -310,7 +317,7 @@ class Publication(JsonRelease):
                 return size_errors(self.report(), cost)
             case "values":
                 name = next(iter(self.layout.tables)) if table is None else table
-                at = self.layout.spec.geography.levels[-1] if level is None else level
+                at = self.last_level if level is None else level
                 return values(self.table(name, at), at, f"{name} by {at}", cost)
             case "shares":
                 spent = {each: 1 / variance for each, variance in self.errors.noise.items()}
@@ -366,9 +373,11 @@ class Publication(JsonRelease):
             if counts.shape != (layout.areas(level), layout.components.cells(layout.tables[name])):
                 raise ValueError
         leaves = integers_from_json(content["leaves"])
-        if leaves.shape != (layout.tree.sizes[-1], layout.components.cells(layout.detail)) or (leaves < 0).any():
+        published = cls(layout, mechanisms, measured, leaves, loss, certificate)
+        areas = layout.tree.sizes[published.errors.depth]
+        if leaves.shape != (areas, layout.components.cells(layout.detail)) or (leaves < 0).any():
             raise ValueError
-        return cls(layout, mechanisms, measured, leaves, loss, certificate)
+        return published
 
     def header(self) -> list[tuple[str, bool]]:
         """The total of the areas of the first levels."""
