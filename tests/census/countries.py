@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import census
-from discreet.census._components import Columns
-from discreet.census._layout import Layout, Measure
+from discreet.census.estimates import Columns, Layout, Measure
 from discreet.marginals import ColumnCells
 
 AREAS = {

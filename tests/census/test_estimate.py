@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from countries import Dense, random_counts, random_layout, random_noise
 
-from discreet.census._estimate import Errors, Estimate
+from discreet.census.estimates import Errors, Estimate
 
 TOLERANCE = 1e-9
 

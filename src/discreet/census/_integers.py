@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.census._estimate import Estimate
+from discreet.census.estimates import Estimate
 from discreet.marginals.trees import Tree, integers_near
 
 __all__ = ["published_integers"]
@@ -15,11 +15,8 @@ def published_integers(estimate: Estimate) -> NDArray[np.int64]:
     """The integers of the areas of the last level that is measured, by cells of all columns. Deterministic."""
     layout = estimate.layout
     tree = Tree(layout.tree.parents[: estimate.errors.depth])
-    allowed = np.ones(layout.sizes, bool)
-    for rule in layout.spec.zeros:
-        allowed &= layout.weights(rule, layout.detail) == 0
 
     def cells(level: int) -> NDArray[np.float64]:
         return estimate.cells(level, layout.detail).reshape(tree.sizes[level], -1)
 
-    return integers_near(tree, lambda level: estimate.cells(level, ()), cells, allowed.ravel(), layout.held)
+    return integers_near(tree, lambda level: estimate.cells(level, ()), cells, layout.allowed.ravel(), layout.held)

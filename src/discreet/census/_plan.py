@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.census._estimate import Errors
-from discreet.census._intervals import half_widths
-from discreet.census._layout import Measure
 from discreet.census._pictures import Picture, checked_picture, level_errors, shares
 from discreet.census._question import PreparedPublication
+from discreet.census.estimates import Errors, Measure, half_widths
 from discreet.charts import load_altair
 from discreet.errors import ParameterError, printable
 from discreet.mechanisms import DiscreteLaplace

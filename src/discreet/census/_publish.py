@@ -11,8 +11,8 @@ from discreet.census._files import CONTENT
 from discreet.census._plan import CensusPlan, plan_of
 from discreet.census._publication import Publication
 from discreet.census._question import PreparedPublication, Publish
-from discreet.census._shares import Accuracy, cheapest_shares
-from discreet.census._spec import Spec
+from discreet.census.estimates import Accuracy, cheapest_shares
+from discreet.census.specs import Spec
 from discreet.errors import LedgerError
 from discreet.policy import Policy
 from discreet.privacy import Loss

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
-from discreet.census._estimate import Errors, Estimate
 from discreet.census._integers import published_integers
-from discreet.census._layout import Layout, Measure
 from discreet.census._publication import Publication
-from discreet.census._shares import planned_shares
-from discreet.census._spec import Spec
+from discreet.census.estimates import Errors, Estimate, Layout, Measure, planned_shares
+from discreet.census.specs import Spec
 from discreet.errors import ParameterError
 from discreet.policy import Policy
 from discreet.prices import Additive, Prices, Purse, additive_to_json, check_spend

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.census._estimate import Estimate
+from discreet.census.estimates import Estimate
 from discreet.release import ShownTable
 
 __all__ = ["Report", "ReportRow", "report_of"]

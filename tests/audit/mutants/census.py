@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet import prices
 from discreet.census import _question as question
-from discreet.census import _spec as spec
-from discreet.census._estimate import Estimate
+from discreet.census.estimates._estimate import Estimate
+from discreet.census.specs import _spec as spec
 from discreet.sensitivity import Norms
 from mutants._mutant import Patches, patched
 

@@ -1,6 +1,5 @@
 """Rules that synthetic rows keep: conditions, values that follow from others, totals."""
 
-from discreet.marginals.conditions import column_names, condition, rows_that_keep
 from discreet.synth.rules._bound import BoundRules
 from discreet.synth.rules._cells import columns_of
 from discreet.synth.rules._follower import Follower
@@ -15,11 +14,8 @@ __all__ = [
     "Rules",
     "Soft",
     "Total",
-    "column_names",
     "columns_of",
-    "condition",
     "followers",
     "following_names",
-    "rows_that_keep",
     "sorted_rules",
 ]

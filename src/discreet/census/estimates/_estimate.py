@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.census._components import Columns
-from discreet.census._intervals import half_widths
-from discreet.census._layout import Layout, Measure
+from discreet.census.estimates._components import Columns
+from discreet.census.estimates._intervals import half_widths
+from discreet.census.estimates._layout import Layout, Measure
 from discreet.errors import QueryError
 from discreet.marginals.trees import LeastSquares, OffTree, Tree
 from discreet.mechanisms import DiscreteLaplace

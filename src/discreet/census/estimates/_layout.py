@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.census._components import Columns, Components
-from discreet.census._spec import Spec
+from discreet.census.estimates._components import Columns, Components
+from discreet.census.specs._spec import Spec
 from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells, column_cells
 from discreet.marginals.conditions import CellTable, Sandbox, Undetermined, column_names, condition
@@ -74,8 +74,19 @@ class Layout:
                 f"all columns together have {math.prod(self.sizes):,} cells in each of {sum(self.tree.sizes):,} areas, "
                 f"and {_MOST_CELLS:,} are the most; use coarser cells, fewer columns or larger areas"
             )
-        for rule in self.spec.zeros:
-            self.weights(rule, self.detail)
+        if not self.allowed.any():
+            raise ParameterError("zeros: these conditions leave no cell for anybody to be in")
+
+    @cached_property
+    def allowed(self) -> NDArray[np.bool_]:
+        """The cells of all columns that somebody may be in."""
+        allowed = np.ones(self.sizes, bool)
+        for place, rule in enumerate(self.spec.zeros):
+            try:
+                allowed &= self.weights(rule, self.detail) == 0
+            except QueryError as error:
+                raise QueryError(f"zeros: condition {place + 1}: {error}") from None
+        return allowed
 
     @property
     def tree(self) -> Any:

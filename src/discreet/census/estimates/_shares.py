@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from discreet.census._estimate import Errors
-from discreet.census._layout import Layout, Measure
+from discreet.census.estimates._estimate import Errors
+from discreet.census.estimates._layout import Layout, Measure
 from discreet.errors import ParameterError
 from discreet.prices import Prices
 

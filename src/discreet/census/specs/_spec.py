@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from discreet.census._geography import Geography
-from discreet.census._reading import at_key, read_spec, spec_fields
+from discreet.census.specs._geography import Geography
+from discreet.census.specs._reading import at_key, read_spec, spec_fields
 from discreet.errors import ParameterError
 from discreet.marginals import CellChoice
 from discreet.rational import rational
@@ -110,13 +110,12 @@ class Spec:
         raise ParameterError("shares: some level must have a share above 0")
 
     def given_shares(self) -> dict[str, dict[str, Fraction]]:
-        """The share of each table at each level and kind of districts, not yet of 1.
+        """The share of each table at each level and kind of districts, not yet of 1; even ones if none are given.
 
         Raises `ParameterError` for what is no share.
         """
-        assert not isinstance(self.shares, str)
         levels = self.geography.levels
-        if not self.shares:
+        if isinstance(self.shares, str) or not self.shares:
             return {level: dict.fromkeys(self.tables, Fraction(1)) for level in levels}
         shares: dict[str, dict[str, Fraction]] = {}
         for place in (*levels, *self.districts):

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
-from discreet.census._geography import Geography, read_public
+from discreet.census.specs._geography import Geography, read_public
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.toml_lines import key_lines, line_of
 
