@@ -5,10 +5,9 @@ every level that has a share; least squares over all measurements gives the unbi
 before anything is paid; and integers that are never negative and add up are made of these.
 """
 
-from discreet.census._kind import KIND
 from discreet.census._plan import CensusPlan
 from discreet.census._publication import Publication, Total
-from discreet.census._publish import load, plan, plan_question, publish, spec_for
+from discreet.census._publish import KIND, load, plan, plan_question, publish, spec_for
 from discreet.census._question import PreparedPublication, Publish
 from discreet.census._report import Report, ReportRow
 from discreet.census.estimates import Errors, Estimate, Layout

@@ -14,11 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.census._arrays import integers_from_json, integers_to_json
-from discreet.census._files import write_folder
+from discreet.census._files import integers_from_json, integers_to_json, write_folder
 from discreet.census._pictures import Picture, checked_picture, level_errors, shares, size_errors, values
-from discreet.census._published_table import PublishedTable
-from discreet.census._report import Report, report_of
+from discreet.census._report import PublishedTable, Report, report_of
 from discreet.census.estimates import Columns, Errors, Estimate, Layout, Measure, half_widths
 from discreet.census.specs import Spec
 from discreet.charts import load_altair

@@ -11,15 +11,22 @@ from discreet.census._files import CONTENT
 from discreet.census._plan import CensusPlan, plan_of
 from discreet.census._publication import Publication
 from discreet.census._question import PreparedPublication, Publish
+from discreet.census._verify import recompute_publication_loss, verify_publication_loss
 from discreet.census.estimates import Accuracy, cheapest_shares
 from discreet.census.specs import Spec
 from discreet.errors import LedgerError
 from discreet.policy import Policy
 from discreet.privacy import Loss
-from discreet.release import Terms
+from discreet.release import ReleaseKind, Terms, register
 from discreet.session import Session
 
-__all__ = ["load", "plan", "plan_question", "publish", "spec_for"]
+__all__ = ["KIND", "load", "plan", "plan_question", "publish", "spec_for"]
+
+KIND = register(
+    ReleaseKind(
+        "census", Publication.from_bytes, Publication.digests, recompute_publication_loss, verify_publication_loss
+    )
+)
 
 
 def plan(session: Session, spec: Spec, spend: Loss) -> CensusPlan:

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
-from discreet.census._integers import published_integers
 from discreet.census._publication import Publication
 from discreet.census.estimates import Errors, Estimate, Layout, Measure, planned_shares
 from discreet.census.specs import Spec
 from discreet.errors import ParameterError
+from discreet.marginals.trees import Tree, integers_near
 from discreet.policy import Policy
 from discreet.prices import Additive, Prices, Purse, additive_to_json, check_spend
 from discreet.privacy import Loss
@@ -177,3 +177,14 @@ def with_noise(exact: NDArray[np.int64], mechanism: Additive) -> NDArray[np.int6
     for begin in range(0, exact.size, _AT_ONCE):
         noisy[begin : begin + _AT_ONCE] = mechanism.release(flat[begin : begin + _AT_ONCE].tolist())
     return noisy.reshape(exact.shape)
+
+
+def published_integers(estimate: Estimate) -> NDArray[np.int64]:
+    """The integers of the areas of the last level that is measured, by cells of all columns. Deterministic."""
+    layout = estimate.layout
+    tree = Tree(layout.tree.parents[: estimate.errors.depth])
+
+    def cells(level: int) -> NDArray[np.float64]:
+        return estimate.cells(level, layout.detail).reshape(tree.sizes[level], -1)
+
+    return integers_near(tree, lambda level: estimate.cells(level, ()), cells, layout.allowed.ravel(), layout.held)

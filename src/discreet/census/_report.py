@@ -1,4 +1,4 @@
-"""How wrong published numbers are: the noise by level, and how far integers bend totals, by the size of the area."""
+"""What is shown of a publication: how wrong totals are, by level and by size of area, and one table at one level."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.census.estimates import Estimate
+from discreet.privacy import Loss, in_words
 from discreet.release import ShownTable
 
-__all__ = ["Report", "ReportRow", "report_of"]
+__all__ = ["PublishedTable", "Report", "ReportRow", "report_of"]
 
+_NUMBERS = ("value", "unbiased", "standard_error", "lower", "upper")
 _ENDS = (1, 10, 100, 1_000, 10_000, 100_000)
 
 
@@ -100,3 +103,41 @@ def _size(row: ReportRow) -> str:
     if row.most is None:
         return f"{row.least:,} and more"
     return f"{row.least:,}" if row.least == row.most else f"{row.least:,} to {row.most:,}"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class PublishedTable(ShownTable):
+    """One table at one level; `rows` has it as Arrow."""
+
+    name: str
+    level: str
+    rows: pa.Table
+    confidence: float
+    loss: Loss
+
+    def header(self) -> list[tuple[str, bool]]:
+        """The columns."""
+        return [(name.replace("_", " "), name in _NUMBERS) for name in self.rows.column_names]
+
+    def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:  # noqa: ARG002
+        """The rows as text; intervals are at the confidence that the table was made with."""
+        rows = self.rows if first is None else self.rows.slice(0, first)
+        return [[_text(name, each) for name, each in row.items()] for row in rows.to_pylist()]
+
+    @property
+    def shown_rows(self) -> int:
+        """How many rows there are."""
+        return self.rows.num_rows
+
+    def note(self, level: float = 0.95) -> str:  # noqa: ARG002
+        """What it is."""
+        return f"{self.name} by {self.level}, intervals at {100 * self.confidence:.10g} %"
+
+    def _cost(self) -> str:
+        return in_words(self.loss)
+
+
+def _text(name: str, value: object) -> str:
+    if name == "value":
+        return f"{value:,}"
+    return f"{value:,.1f}" if name in _NUMBERS else str(value)

@@ -133,8 +133,8 @@ def _normal(logs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _exact(every: Sequence[Measure], shares: NDArray[np.float64]) -> dict[Measure, Fraction]:
     """Shares as fractions of few digits, together 1; what is next to nothing is not measured."""
-    whole = {
+    steps = {
         each: max(round(float(share) * _STEPS), 1) for each, share in zip(every, shares, strict=True) if share > _LEAST
     }
-    total = sum(whole.values())
-    return {each: Fraction(share, total) for each, share in whole.items()}
+    total = sum(steps.values())
+    return {each: Fraction(share, total) for each, share in steps.items()}

@@ -45,29 +45,29 @@ def integers_near(
     array([[4, 0],
            [3, 3]])
     """
-    whole_totals = _whole_totals(tree, totals, held)
+    integer_totals = _integer_totals(tree, totals, held)
     root = _allowed(cells(0)[0], allowed)
-    near = cells_near(root, int(whole_totals[0][0]))
+    near = cells_near(root, int(integer_totals[0][0]))
     columns = Tree((np.zeros(len(near), np.int64),))
-    whole = rounded_totals(columns, 1, near, whole_totals[0])[None]
+    integers = rounded_totals(columns, 1, near, integer_totals[0])[None]
     for level in range(1, tree.levels):
         estimate = cells(level)
-        estimate = estimate + ((whole_totals[level] - estimate.sum(axis=1)) / estimate.shape[1])[:, None]
-        sparse = children_near(tree, level, estimate, whole, whole_totals[level])
-        whole = rounded_children(tree, level, sparse, whole, whole_totals[level])
-    return whole
+        estimate = estimate + ((integer_totals[level] - estimate.sum(axis=1)) / estimate.shape[1])[:, None]
+        sparse = children_near(tree, level, estimate, integers, integer_totals[level])
+        integers = rounded_children(tree, level, sparse, integers, integer_totals[level])
+    return integers
 
 
-def _whole_totals(tree: Tree, totals: Callable[[int], Numbers], held: tuple[int, Places] | None) -> list[Places]:
+def _integer_totals(tree: Tree, totals: Callable[[int], Numbers], held: tuple[int, Places] | None) -> list[Places]:
     if held is None:
-        whole = [np.maximum(np.rint(totals(0)), 0).astype(np.int64)]
+        integers = [np.maximum(np.rint(totals(0)), 0).astype(np.int64)]
     else:
         level, exact = held
-        whole = Tree(tree.parents[:level]).sums(exact)
-    for level in range(len(whole), tree.levels):
-        near = totals_near(tree, level, totals(level), whole[-1])
-        whole.append(rounded_totals(tree, level, near, whole[-1]))
-    return whole
+        integers = Tree(tree.parents[:level]).sums(exact)
+    for level in range(len(integers), tree.levels):
+        near = totals_near(tree, level, totals(level), integers[-1])
+        integers.append(rounded_totals(tree, level, near, integers[-1]))
+    return integers
 
 
 def _allowed(cells: Numbers, allowed: NDArray[np.bool_] | None) -> Numbers:

@@ -26,12 +26,12 @@ def rounded_totals(tree: Tree, level: int, totals: Numbers, above: Places) -> Pl
     array([1, 1, 2])
     """
     parents, starts = tree.parents[level - 1], tree.starts[level - 1]
-    whole = np.floor(totals + _NOTHING).astype(np.int64)
-    missing = above - tree.up(level - 1, whole)
-    order = np.lexsort((whole - totals, parents))
+    integers = np.floor(totals + _NOTHING).astype(np.int64)
+    missing = above - tree.up(level - 1, integers)
+    order = np.lexsort((integers - totals, parents))
     rank = np.empty(len(totals), np.int64)
     rank[order] = np.arange(len(totals)) - starts[parents]
-    return whole + (rank < missing[parents])
+    return integers + (rank < missing[parents])
 
 
 def rounded_children(tree: Tree, level: int, near: SparseCells, above: Places, totals: Places) -> Places:
@@ -43,24 +43,24 @@ def rounded_children(tree: Tree, level: int, near: SparseCells, above: Places, t
     parents = tree.parents[level - 1]
     exact = np.zeros((len(totals), above.shape[1]), np.float32)
     exact[near.rows, near.columns] = near.values
-    whole = np.zeros(exact.shape, np.int64)
+    integers = np.zeros(exact.shape, np.int64)
     floors = np.floor(near.values + _NOTHING).astype(np.int64)
-    whole[near.rows, near.columns] = floors
-    missing = above - tree.up(level - 1, whole)
-    _raise_fractions(whole, near, near.values - floors, missing, parents)
-    _meet_columns(whole, exact, tree, level, above)
-    _exchange(whole, exact, tree, level, totals)
-    return whole
+    integers[near.rows, near.columns] = floors
+    missing = above - tree.up(level - 1, integers)
+    _raise_fractions(integers, near, near.values - floors, missing, parents)
+    _meet_columns(integers, exact, tree, level, above)
+    _exchange(integers, exact, tree, level, totals)
+    return integers
 
 
-def _raise_fractions(whole: Places, near: SparseCells, fractions: Numbers, missing: Places, parents: Places) -> None:
+def _raise_fractions(integers: Places, near: SparseCells, fractions: Numbers, missing: Places, parents: Places) -> None:
     """In each column of each parent, round up as many cells as its sum asks for."""
     has = fractions > _NOTHING
     rows, columns, fractions = near.rows[has], near.columns[has], fractions[has]
     order = np.argsort(columns, kind="stable")
     rows, columns, fractions = rows[order], columns[order], fractions[order]
-    ends = np.searchsorted(columns, np.arange(whole.shape[1] + 1))
-    owed = np.zeros(len(whole))
+    ends = np.searchsorted(columns, np.arange(integers.shape[1] + 1))
+    owed = np.zeros(len(integers))
     for column, (begin, end) in enumerate(pairwise(ends.tolist())):
         there = rows[begin:end]
         owed[there] += fractions[begin:end]
@@ -68,41 +68,41 @@ def _raise_fractions(whole: Places, near: SparseCells, fractions: Numbers, missi
         sorted_parents = parents[there][order]
         rank = np.arange(end - begin) - np.searchsorted(sorted_parents, sorted_parents)
         up = there[order][rank < missing[sorted_parents, column]]
-        whole[up, column] += 1
+        integers[up, column] += 1
         owed[up] -= 1
 
 
-def _meet_columns(whole: Places, exact: NDArray[np.float32], tree: Tree, level: int, above: Places) -> None:
+def _meet_columns(integers: Places, exact: NDArray[np.float32], tree: Tree, level: int, above: Places) -> None:
     """Give or take what rounding errors left in a column."""
     starts = tree.starts[level - 1]
-    left = above - tree.up(level - 1, whole)
-    ends = [*starts[1:].tolist(), len(whole)]
+    left = above - tree.up(level - 1, integers)
+    ends = [*starts[1:].tolist(), len(integers)]
     for parent, column in np.argwhere(left).tolist():
         children = np.arange(starts[parent], ends[parent])
         for _ in range(abs(int(left[parent, column]))):
-            room = exact[children, column] - whole[children, column]
+            room = exact[children, column] - integers[children, column]
             if left[parent, column] > 0:
-                whole[children[room.argmax()], column] += 1
+                integers[children[room.argmax()], column] += 1
             else:
-                room[whole[children, column] == 0] = np.inf
-                whole[children[room.argmin()], column] -= 1
+                room[integers[children, column] == 0] = np.inf
+                integers[children[room.argmin()], column] -= 1
 
 
-def _exchange(whole: Places, exact: NDArray[np.float32], tree: Tree, level: int, totals: Places) -> None:
+def _exchange(integers: Places, exact: NDArray[np.float32], tree: Tree, level: int, totals: Places) -> None:
     """Move one from the area with most too many to that with most too few, until every area has its total."""
     parents, starts = tree.parents[level - 1], tree.starts[level - 1]
     lasts = np.append(starts[1:], len(parents)) - 1
-    beyond = whole.sum(axis=1) - totals
+    beyond = integers.sum(axis=1) - totals
     while beyond.any():
         order = np.lexsort((beyond, parents))
         most, least = order[lasts], order[starts]
         some = beyond[most] > 0
         most, least = most[some], least[some]
-        gain = (whole[most] - exact[most]) - (whole[least] - exact[least])
-        gain[whole[most] == 0] = _NEVER
-        gain[(exact[least] == 0) & (whole[most] > 0)] -= 1.0
+        gain = (integers[most] - exact[most]) - (integers[least] - exact[least])
+        gain[integers[most] == 0] = _NEVER
+        gain[(exact[least] == 0) & (integers[most] > 0)] -= 1.0
         column = gain.argmax(axis=1)
-        whole[most, column] -= 1
-        whole[least, column] += 1
+        integers[most, column] -= 1
+        integers[least, column] += 1
         beyond[most] -= 1
         beyond[least] += 1
