@@ -164,10 +164,8 @@ def test_totals_that_are_held_are_met(session: dp.Session) -> None:
     held = spec(held={"state": {"N": 3_100, "S": 900}}, zeros=())
     made = census.publish(session, held, dp.rho(1))
     rows = made.table("total", "state").to_pylist()
-    assert [(row["value"], row["unbiased"], row["flag"]) for row in rows] == [
-        (3_100, 3_100.0, "held"),
-        (900, 900.0, "held"),
-    ]
+    assert [(row["value"], row["flag"]) for row in rows] == [(3_100, "held"), (900, "held")]
+    assert [row["unbiased"] for row in rows] == [pytest.approx(3_100), pytest.approx(900)]
     assert made.total().value == 4_000 and made.total().standard_error == 0
     assert made.certificate["spec"]["held"] == {"state": 2}
 
