@@ -15,6 +15,7 @@ from discreet.census._publish import load, plan, plan_question, publish, spec_fo
 from discreet.census._question import PreparedPublication, Publish
 from discreet.census._report import Report, ReportRow
 from discreet.census._spec import Spec
+from discreet.census.histograms import Histogram, histogram, load_histogram, plan_histogram
 
 __all__ = [
     "KIND",
@@ -22,6 +23,7 @@ __all__ = [
     "Errors",
     "Estimate",
     "Geography",
+    "Histogram",
     "Layout",
     "PreparedPublication",
     "Publication",
@@ -30,8 +32,11 @@ __all__ = [
     "ReportRow",
     "Spec",
     "Total",
+    "histogram",
     "load",
+    "load_histogram",
     "plan",
+    "plan_histogram",
     "plan_question",
     "publish",
     "spec_for",

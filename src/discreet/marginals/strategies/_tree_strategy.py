@@ -1,0 +1,154 @@
+"""Weighted trees for pure ε: nested blocks of cells, measured level by level with shares fitted to a workload.
+
+With one variance a level and blocks of one size, the covariance of least squares is diagonal in the differences between
+levels: a workload's mean variance is a sum over levels in closed form, which the shares minimise. Estimates, and the
+exact variance of every linear query, are by `LeastSquares`, whatever the blocks at the end. ``proofs/range_trees.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.marginals.strategies._workload import Workload
+from discreet.marginals.trees import LeastSquares, Tree
+
+__all__ = ["TreeStrategy", "fitted_tree", "nested"]
+
+Numbers = NDArray[np.float64]
+Places = NDArray[np.int64]
+_DEGREES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+_FINE = 0.65
+"""What the error within the smallest blocks counts: of counts that are mostly near 0, non-negativity takes much of it."""
+_STEPS = 2**10
+
+
+@dataclass(frozen=True, eq=False)
+class TreeStrategy:
+    """Blocks of `widths` cells, the last of 1, each level measured with its part of ε.
+
+    Attributes
+    ----------
+    cells
+        How many there are; blocks at the end are smaller where a width does not divide it.
+    widths
+        Falling, each a multiple of the next, the last 1.
+    shares
+        What each level has of ε; they sum to 1.
+
+    Raises `ParameterError` for others.
+    """
+
+    cells: int
+    widths: tuple[int, ...]
+    shares: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        ordered = all(a > b and a % b == 0 for a, b in zip(self.widths, self.widths[1:], strict=False))
+        if not self.widths or self.widths[-1] != 1 or not ordered:
+            raise ParameterError("widths of blocks fall, each a multiple of the next, to 1")
+        if len(self.shares) != len(self.widths) or min(self.shares) <= 0 or sum(self.shares) > 1:
+            raise ParameterError("each level has a share above 0, and they sum to no more than 1")
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The blocks as a tree, below a root that is not measured."""
+        return nested(self.cells, self.widths)
+
+    def sums(self, counts: NDArray[Any]) -> list[NDArray[Any]]:
+        """The sums of the blocks of each level."""
+        return self.tree.sums(counts)[1:]
+
+    def least_squares(self, variances: Sequence[float]) -> LeastSquares:
+        """Least squares, by the variance of each level's noise."""
+        return LeastSquares(self.tree, (float("inf"), *variances))
+
+    def mean_variance(self, workload: Workload, variances: Sequence[float]) -> float:
+        """The exact mean variance of a workload's queries. Linear in the cells, a level at a time."""
+        squares = self.least_squares(variances)
+        profile, total = np.ones(self.cells), 0.0
+        leaves = [self._leaf_starts(level) for level in range(self.tree.levels)]
+        for level in range(self.tree.levels - 1, -1, -1):
+            upward = squares.upward[level]
+            conditional = upward.copy()
+            if level < self.tree.levels - 1:
+                conditional -= self.tree.up(level, squares.upward[level + 1])
+            total += float(conditional @ workload.energies(profile, leaves[level]))
+            if level:
+                gain = upward / self.tree.down(level, self.tree.up(level - 1, upward))
+                sizes = np.diff(np.append(leaves[level], self.cells))
+                profile = profile * np.repeat(gain, sizes)
+        return total
+
+    def _leaf_starts(self, level: int) -> Places:
+        width = self.cells if level == 0 else self.widths[level - 1]
+        return np.arange(0, self.cells, width)
+
+
+def nested(cells: int, widths: Sequence[int]) -> Tree:
+    """A tree of blocks of cells, below a root; the last blocks may be smaller.
+
+    >>> nested(5, (2, 1)).sizes
+    (1, 3, 5)
+    """
+    parents, above = list[Places](), cells
+    for width in widths:
+        blocks = np.arange(-(-cells // width))
+        parents.append(blocks * width // above)
+        above = width
+    return Tree(tuple(parents))
+
+
+def fitted_tree(workload: Workload) -> TreeStrategy:
+    """The weighted tree of equal degrees with the least mean variance for a workload, under pure ε.
+
+    >>> fitted_tree(Workload("ranges", 4096)).widths
+    (400, 20, 1)
+    """
+    cells = workload.cells
+    candidates = {(1,): None}
+    for degree in _DEGREES:
+        powers = [degree**i for i in range(cells.bit_length()) if degree**i < cells] or [1]
+        for highest in (powers, powers[:-1]):
+            if highest:
+                candidates[tuple(reversed(highest))] = None
+    fitted = [(*_shares(workload, widths), widths) for widths in candidates]
+    _, shares, widths = min(fitted, key=lambda each: each[0])
+    return TreeStrategy(cells, widths, shares)
+
+
+def _shares(workload: Workload, widths: tuple[int, ...]) -> tuple[float, tuple[Fraction, ...]]:
+    """The objective and the best shares of levels, each a multiple of 1/1,024."""
+    from scipy.optimize import minimize
+
+    cells = workload.cells
+    if len(widths) == 1:
+        return _FINE * float(workload.energies(np.ones(cells), np.arange(cells)).sum()), (Fraction(1),)
+    projected = list[float]()
+    for width in widths:
+        starts = np.arange(0, cells, width)
+        sizes = np.diff(np.append(starts, cells))
+        projected.append(float((workload.energies(np.ones(cells), starts) / sizes).sum()))
+    detail = np.diff([0.0, *projected])
+    detail[-1] *= _FINE
+    widest = np.array(widths, np.float64)
+
+    def mean_variance(logarithms: Numbers) -> float:
+        weights = np.exp(logarithms - logarithms.max())
+        weights /= weights.sum()
+        precision = np.cumsum((weights**2 * widest)[::-1])[::-1]
+        return float((detail / precision).sum())
+
+    least = minimize(lambda each: np.log(mean_variance(each)), np.zeros(len(widths)), method="BFGS")
+    weights = np.exp(least.x - least.x.max())
+    steps = np.maximum(np.floor(weights / weights.sum() * _STEPS), 1).astype(int)
+    steps[steps.argmax()] += _STEPS - steps.sum()
+    shares = tuple(Fraction(int(step), _STEPS) for step in steps)
+    return mean_variance(np.log(np.array([float(share) for share in shares]))), shares
