@@ -15,6 +15,7 @@ from discreet.marginals.strategies import (
     Factorization,
     Partition,
     Workload,
+    factorized,
     fitted_tree,
     near_integers,
     nested,
@@ -73,7 +74,7 @@ class FactorizationEstimates:
 
     @cached_property
     def _factorization(self) -> Factorization:
-        return Factorization(self._workload)
+        return factorized(self._workload)
 
     @cached_property
     def _cells(self) -> Numbers:

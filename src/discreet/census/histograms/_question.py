@@ -16,9 +16,17 @@ from discreet.census.histograms._measured import Measured, factorization_norms, 
 from discreet.census.histograms._release import Histogram, workload_to_json
 from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells, column_cells
-from discreet.marginals.strategies import Factorization, Partition, TreeStrategy, Workload, fitted_tree, partition_of
+from discreet.marginals.strategies import (
+    Factorization,
+    Partition,
+    TreeStrategy,
+    Workload,
+    factorized,
+    fitted_tree,
+    nested,
+    partition_of,
+)
 from discreet.marginals.trees import LeastSquares
-from discreet.marginals.strategies import nested
 from discreet.policy import Policy
 from discreet.prices import Additive, Prices, Purse, check_spend
 from discreet.privacy import Loss
@@ -30,7 +38,7 @@ __all__ = ["CountCells", "PreparedHistogram", "WorkloadChoice"]
 
 WorkloadChoice = str | Sequence[tuple[object, object]]
 """``"ranges"``, ``"prefixes"``, or the first and the last value of each query."""
-_FIRST_LEVELS = (Fraction(23, 100), Fraction(32, 100))
+_FIRST_LEVELS = (Fraction(21, 100), Fraction(34, 100))
 _UNIT_SHARE = Fraction(3, 5)
 _FEWEST_CELLS = 64
 _MOST_DEVIATION = 2.0**48
@@ -134,7 +142,7 @@ class PreparedHistogram(PreparedQuestion):
     @cached_property
     def factorization(self) -> Factorization:
         """The factorisation of the workload, for Gaussian noise."""
-        return Factorization(self.merged)
+        return factorized(self.merged)
 
     @cached_property
     def widths(self) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """Strategies for histograms: what to measure so that ranges, prefixes or listed queries come out with the least error."""
 
-from discreet.marginals.strategies._factorization import COLUMN_NORM, Factorization
+from discreet.marginals.strategies._factorization import COLUMN_NORM, Factorization, factorized
 from discreet.marginals.strategies._partition import MOST_BUCKETS, Buckets, Partition, partition_of
 from discreet.marginals.strategies._released import near_integers
 from discreet.marginals.strategies._tree_strategy import TreeStrategy, fitted_tree, nested
@@ -14,6 +14,7 @@ __all__ = [
     "Partition",
     "TreeStrategy",
     "Workload",
+    "factorized",
     "fitted_tree",
     "near_integers",
     "nested",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.marginals.strategies._workload import Workload
 
-__all__ = ["COLUMN_NORM", "Factorization"]
+__all__ = ["COLUMN_NORM", "Factorization", "factorized"]
 
 Numbers = NDArray[np.float64]
 COLUMN_NORM = 2**15
@@ -119,6 +119,12 @@ class Factorization:
             inverse = self._root.rows(-0.5, begin, stop) / self._columns
             total += float((inverse * gram.rows(begin, stop) / self._columns[begin:stop, None]).sum())
         return total / workload.count
+
+
+@lru_cache(maxsize=1)
+def factorized(workload: Workload) -> Factorization:
+    """The factorisation of a workload; that of the last one is remembered."""
+    return Factorization(workload)
 
 
 class _Gram:

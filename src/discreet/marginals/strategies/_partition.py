@@ -22,7 +22,7 @@ Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
 MOST_BUCKETS = 64
 """A partition into more is no saving: then all cells are measured, as a plain tree does."""
-_CROSSED = 0.45
+_CROSSED = 0.5
 """Which part of the segments a range crosses, nearly: what the noise of one more costs."""
 _CLEAR = 2.0
 _SMALL, _NOTHING = 1.5, 2.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -106,6 +106,7 @@ def nested(cells: int, widths: Sequence[int]) -> Tree:
     return Tree(tuple(parents))
 
 
+@lru_cache(maxsize=16)
 def fitted_tree(workload: Workload) -> TreeStrategy:
     """The weighted tree of equal degrees with the least mean variance for a workload, under pure ε.
 

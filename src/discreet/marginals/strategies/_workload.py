@@ -20,7 +20,7 @@ _KINDS = ("ranges", "prefixes", "queries")
 _RIDGE = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Workload:
     """Queries of `cells` cells in a row, each as important as the others. It is public.
 
