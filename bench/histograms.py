@@ -71,14 +71,17 @@ def pure(counts: dict[str, np.ndarray], epsilon: str, runs: int) -> None:
         begin, each = time.process_time(), []
         for _ in range(runs):
             made = drawn(plain, exact)
-            unbiased = made.estimates._levels[-1]
+            unbiased = made.estimates.unbiased  # pyright: ignore
             each.append([off(unbiased, exact), off(np.array(made.values), exact)])
         middle = time.process_time()
         by_data = [off(np.array(drawn(aware, exact).values), exact) for _ in range(runs)]
         end = time.process_time()
         errors.append([*np.mean(each, axis=0), np.mean(by_data)])
         seconds = f"{(middle - begin) / runs:.2f} and {(end - middle) / runs:.2f} CPU s"
-        print(f"  {name:13} unbiased {errors[-1][0]:7.1f}  released {errors[-1][1]:7.1f}  data-aware {errors[-1][2]:7.1f}  {seconds}")
+        unbiased, released, by_partition = errors[-1]
+        print(
+            f"  {name:13} unbiased {unbiased:7.1f}  released {released:7.1f}  data-aware {by_partition:7.1f}  {seconds}"
+        )
     print("  mean          unbiased {:7.1f}  released {:7.1f}  data-aware {:7.1f}".format(*np.mean(errors, axis=0)))
 
 
@@ -88,7 +91,10 @@ def gaussian() -> None:
             begin = time.process_time()
             plan = histogram_plan(prepared(dp.rho("0.01"), cells, workload))
             seconds = time.process_time() - begin
-            print(f"rho .01, {workload} of {cells:,} cells: {plan.error:.2f}, {plan.error / plan.bound:.4f} x the SVD bound, {seconds:.2f} CPU s")
+            ratio = plan.error / plan.bound
+            print(
+                f"rho .01, {workload} of {cells:,} cells: {plan.error:.2f}, {ratio:.4f} x the SVD bound, {seconds:.2f} s"
+            )
 
 
 if __name__ == "__main__":

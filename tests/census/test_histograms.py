@@ -99,7 +99,9 @@ def test_errors_are_what_they_are_planned_to_be(spend: dp.Loss) -> None:
     for _ in range(300):
         made = drawn(asked, exact)
         counts = [made.range(*each) for each in ranges]
-        errors.append([(c.unbiased - exact[a - 1 : b].sum()) / c.standard_error for c, (a, b) in zip(counts, ranges, strict=True)])
+        errors.append(
+            [(c.unbiased - exact[a - 1 : b].sum()) / c.standard_error for c, (a, b) in zip(counts, ranges, strict=True)]
+        )
     squares = (np.array(errors) ** 2).mean(axis=0)
     assert ((squares > 0.55) & (squares < 1.65)).all(), squares
     assert (abs(np.mean(errors, axis=0)) < 6 / np.sqrt(300)).all()
@@ -190,7 +192,9 @@ def true_partition(patch: pytest.MonkeyPatch) -> None:
 
     def partitioned(self: PreparedHistogram, counts: Any, *rest: Any) -> Any:
         unit = self.widths[1]
-        starts = tuple(sorted({0, *(np.flatnonzero(np.add.reduceat(counts, np.arange(0, CELLS, unit)) > 900)).tolist()}))
+        starts = tuple(
+            sorted({0, *(np.flatnonzero(np.add.reduceat(counts, np.arange(0, CELLS, unit)) > 900)).tolist()})
+        )
         chosen = Partition(CELLS, unit, starts[:40], (False,) * len(starts[:40]))
         object.__setattr__(self, "partition", lambda *_: chosen)
         try:
@@ -221,7 +225,9 @@ def short_column(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         question_module,
         "factorization_norms",
-        lambda rows, substitute: type(original(1, substitute=False))(1, original(rows, substitute=substitute).l2_squared // 4),
+        lambda rows, substitute: type(original(1, substitute=False))(
+            1, original(rows, substitute=substitute).l2_squared // 4
+        ),
     )
     patch.setattr(Purse, "pay", lambda self, loss: None)
 

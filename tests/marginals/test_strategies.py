@@ -27,7 +27,9 @@ WORKLOADS = st.builds(
     lambda kind, cells, ends: (
         Workload(kind, cells)
         if kind != "queries"
-        else Workload(kind, cells, tuple((min(a, b) % cells, max(min(a, b) % cells, max(a, b) % cells)) for a, b in ends))
+        else Workload(
+            kind, cells, tuple((min(a, b) % cells, max(min(a, b) % cells, max(a, b) % cells)) for a, b in ends)
+        )
     ),
     st.sampled_from(["ranges", "prefixes", "queries"]),
     st.integers(1, 40),

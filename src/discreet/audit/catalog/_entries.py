@@ -56,7 +56,15 @@ def entries() -> tuple[Entry, ...]:
     ['Exponential', 'Exponential monotone', 'SQL a ratio']
     """
     sql = tuple(each.entry for each in sql_entries())
-    return (*mechanism_entries(), *scheme_entries(), *synthetic_entries(), *census_entries(), *histogram_entries(), *learning_entries(), *sql)
+    return (
+        *mechanism_entries(),
+        *scheme_entries(),
+        *synthetic_entries(),
+        *census_entries(),
+        *histogram_entries(),
+        *learning_entries(),
+        *sql,
+    )
 
 
 def find_entry(name: str) -> Entry:

@@ -1,4 +1,4 @@
-"""The estimates of a histogram from what was measured of it, and the error of any range. All of it is post-processing."""
+"""The estimates of a histogram from what was measured of it, and the error of any range: all post-processing."""
 
 from __future__ import annotations
 
@@ -51,6 +51,11 @@ class TreeEstimates:
         self._tree = nested(cells, widths)
         self._squares = LeastSquares(self._tree, (float("inf"), *(each.variance for each in measured)))
         self._levels = self._squares.estimate([None, *(each.numbers for each in measured)])
+
+    @property
+    def unbiased(self) -> Numbers:
+        """The estimates of the cells."""
+        return self._levels[-1]
 
     def near_integers(self) -> Places:
         """Whole numbers of 0 or more near the estimates, which add up."""

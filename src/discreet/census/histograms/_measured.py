@@ -72,7 +72,7 @@ class Measured:
 def factorization_norms(rows: int, *, substitute: bool) -> Norms:
     """How far one person with so many rows moves what a factorisation measures: its columns have a common length.
 
-    Each row moves it by a column of at most `COLUMN_NORM`; a substituted person takes their rows away and brings others.
+    Each row moves it by a column of at most `COLUMN_NORM`; a substituted person takes rows away and brings others.
     """
     moved = rows * COLUMN_NORM * (2 if substitute else 1)
     return Norms(moved * COLUMN_NORM, moved**2)

@@ -23,7 +23,7 @@ class HistogramPlan:
     strategy
         What would be measured, in words.
     error
-        The planned one; None where a private partition decides, which the data bend: then of the plain tree, in `plain`.
+        The planned one; None where a private partition decides: it depends on the data.
     bound
         The least that any linear strategy has, at the same spend: the SVD bound (Li and Miklau 2013).
     plain

@@ -175,7 +175,9 @@ class PreparedHistogram(PreparedQuestion):
             raise ParameterError("a histogram that is aware of the data spends a pure ε; spend dp.pure(...)")
         if self.data_aware and self.merged.cells < _FEWEST_CELLS:
             raise ParameterError(f"a private partition is of {_FEWEST_CELLS} cells or more; use data_aware=False")
-        if max(mechanism.std for mechanism in self.mechanisms) > _MOST_DEVIATION * (1 + self.prices.is_quadratic * 2**15):
+        if max(mechanism.std for mechanism in self.mechanisms) > _MOST_DEVIATION * (
+            1 + self.prices.is_quadratic * 2**15
+        ):
             raise ParameterError("the spend is so small that noise would hide any table; spend more")
         if self.prices.is_quadratic:
             _ = self.factorization
@@ -190,7 +192,9 @@ class PreparedHistogram(PreparedQuestion):
             (mechanism,) = self.mechanisms
             purse.pay(mechanism.loss(self.norms))
             exact = self.factorization.measured(counts)
-            return self._released((Measured("strategy", mechanism, tuple(mechanism.release(exact))),), (), None, context)
+            return self._released(
+                (Measured("strategy", mechanism, tuple(mechanism.release(exact))),), (), None, context
+            )
         measured = [
             self._measure(f"blocks of {width}", sums, mechanism, purse)
             for width, sums, mechanism in zip(self.widths, self._sums(counts), self.mechanisms, strict=True)
@@ -235,7 +239,7 @@ class PreparedHistogram(PreparedQuestion):
         units = nested(-(-cells // unit), (unit, 1))
         squares = LeastSquares(units, (float("inf"), *(each.variance for each in measured)))
         estimates = squares.estimate([None, *(each.numbers for each in measured)])
-        return partition_of(estimates[-1], cells, unit, max(whole.std, 1e-6) ** 2, measured[-1].variance**0.5)
+        return partition_of(estimates[-1], cells, unit, max(whole.std, 1e-6) ** 2, measured[-1].variance ** 0.5)
 
     def _released(
         self,

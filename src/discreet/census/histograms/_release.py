@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.census._intervals import half_widths
 from discreet.census.histograms._estimates import (

@@ -1,4 +1,4 @@
-"""Strategies for histograms: what to measure so that ranges, prefixes or listed queries come out with the least error."""
+"""Strategies for histograms: what to measure so that ranges, prefixes or listed queries come out best."""
 
 from discreet.marginals.strategies._factorization import COLUMN_NORM, Factorization, factorized
 from discreet.marginals.strategies._partition import MOST_BUCKETS, Buckets, Partition, partition_of

@@ -1,7 +1,7 @@
 """Near-optimal factorisations for Gaussian noise: the square root of a workload's Gram matrix, with equal columns.
 
-A strategy A with the Gram matrix C V^(1/2) C, where V is that of the workload and C makes its diagonal 1, is within a few
-per cent of the SVD bound for ranges and prefixes. What is measured is A times a whole number, rounded to whole numbers:
+A strategy A with the Gram matrix C V^(1/2) C, where V is that of the workload and C makes its diagonal 1, is within a
+few per cent of the SVD bound for ranges and prefixes. What is measured is A times a whole number, rounded to whole numbers:
 exact sums of integers, whose columns are no longer than `COLUMN_NORM`. ``proofs/range_factorizations.md``.
 """
 
@@ -88,7 +88,7 @@ class Factorization:
         return out
 
     def _solve(self, right: Numbers, *, transposed: bool) -> Numbers:
-        """Solve with the integer matrix: what rounding changed is corrected by turns, each a thousandth of the last."""
+        """Solve with the integer matrix: what rounding changed is corrected by turns."""
         solution, missed = np.zeros(len(right)), right
         for _ in range(_TURNS):
             if transposed:
@@ -111,7 +111,7 @@ class Factorization:
 
     @cached_property
     def mean_variance(self) -> float:
-        """The mean variance of the workload's queries by noise of variance 1, before the rows are rounded to integers."""
+        """The mean variance of the workload's queries by noise of variance 1, before rounding to integers."""
         workload, total = self.workload, 0.0
         gram = _Gram(workload)
         for begin in range(0, workload.cells, _AT_ONCE):
@@ -141,7 +141,7 @@ class _Gram:
 
 
 class _Sines:
-    """Powers of the Gram matrix of ranges or prefixes, whose eigenvectors are sines: Toeplitz matrices less Hankel ones."""
+    """Powers of the Gram matrix of ranges or prefixes, by its eigenvectors, which are sines."""
 
     def __init__(self, workload: Workload) -> None:
         n = workload.cells

@@ -2,7 +2,8 @@
 
 Two levels of a tree are measured with a part of ε. From these noisy counts, and nothing else, follow segments of units
 within which the counts are taken as even, where that costs a range less than the noise of more segments; and units that
-hold so much that their cells are measured one by one. The rest of ε measures the segments. ``proofs/private_partition.md``.
+hold so much that their cells are measured one by one. The rest of ε measures the segments.
+``proofs/private_partition.md``.
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ class Partition:
 def partition_of(units: Numbers, cells: int, unit: int, variance: float, deviation: float) -> Partition:
     """The partition that costs a random range least, by noisy counts of the units. A function of these alone.
 
-    `variance` is that of the noise that a segment will have, and `deviation` that of a unit here. Within a segment a range
-    is off by how far the running total strays from a straight line; each segment more has the noise of one measurement.
+    `variance` is that of the noise that a segment will have, and `deviation` that of a unit here. Within a segment a
+    range is off by how far the running total strays from a straight line; each segment more has the noise of one measurement.
     Quadratic in the units.
     """
     cuts = _segments(units, _CROSSED * variance)
@@ -176,7 +177,7 @@ class Buckets:
         for bucket, value in zip(alone, split[0].tolist(), strict=True):
             _add(rows, measured, variances, (np.array([bucket]), value, split[1]), count)
         design, weights = np.array(rows), 1 / np.array(variances)
-        covariance = np.linalg.inv((design.T * weights) @ design)
+        covariance: Numbers = np.asarray(np.linalg.inv((design.T * weights) @ design), np.float64)
         return cls(partition, covariance @ (design.T @ (weights * np.array(measured))), covariance)
 
     def query(self, query: Numbers) -> tuple[float, float]:

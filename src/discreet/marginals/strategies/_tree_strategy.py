@@ -26,7 +26,7 @@ Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
 _DEGREES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 _FINE = 0.65
-"""What the error within the smallest blocks counts: of counts that are mostly near 0, non-negativity takes much of it."""
+"""What error within the smallest blocks counts: where most counts are near 0, non-negativity takes much of it."""
 _STEPS = 2**10
 
 
@@ -147,7 +147,10 @@ def _shares(workload: Workload, widths: tuple[int, ...]) -> tuple[float, tuple[F
         precision = np.cumsum((weights**2 * widest)[::-1])[::-1]
         return float((detail / precision).sum())
 
-    least = minimize(lambda each: np.log(mean_variance(each)), np.zeros(len(widths)), method="BFGS")
+    def objective(logarithms: Numbers) -> float:
+        return float(np.log(mean_variance(logarithms)))
+
+    least = minimize(objective, np.zeros(len(widths)), method="BFGS")
     weights = np.exp(least.x - least.x.max())
     steps = np.maximum(np.floor(weights / weights.sum() * _STEPS), 1).astype(int)
     steps[steps.argmax()] += _STEPS - steps.sum()

@@ -114,7 +114,7 @@ class Workload:
 
     @cached_property
     def singular_values(self) -> Numbers:
-        """Of the matrix of all queries: in closed form for ranges and prefixes, whose Gram matrices are Green's functions.
+        """Of the matrix of all queries: in closed form for ranges and prefixes.
 
         The singular vectors of these are sines.
         """
