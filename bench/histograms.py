@@ -15,7 +15,7 @@ import numpy as np
 
 import discreet as dp
 from discreet.census.histograms import CountCells, Histogram, PreparedHistogram
-from discreet.census.histograms._plan import histogram_plan
+from discreet.census.histograms._publish import histogram_plan
 from discreet.policy import load_policy
 from discreet.release import ReleaseContext, Terms
 
@@ -71,7 +71,7 @@ def pure(counts: dict[str, np.ndarray], epsilon: str, runs: int) -> None:
         begin, each = time.process_time(), []
         for _ in range(runs):
             made = drawn(plain, exact)
-            unbiased = made.estimates.unbiased  # pyright: ignore
+            unbiased = made.estimates.unbiased
             each.append([off(unbiased, exact), off(np.array(made.values), exact)])
         middle = time.process_time()
         by_data = [off(np.array(drawn(aware, exact).values), exact) for _ in range(runs)]
@@ -93,7 +93,7 @@ def gaussian() -> None:
             seconds = time.process_time() - begin
             ratio = plan.error / plan.bound
             print(
-                f"rho .01, {workload} of {cells:,} cells: {plan.error:.2f}, {ratio:.4f} x the SVD bound, {seconds:.2f} s"
+                f"rho .01, {workload} of {cells:,} cells: {plan.error:.2f}, {ratio:.4f} x the SVD bound, {seconds:.2f}s"
             )
 
 

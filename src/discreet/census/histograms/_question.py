@@ -216,13 +216,13 @@ class PreparedHistogram(PreparedQuestion):
     ) -> Histogram:
         """Choose a partition by what was measured, and measure its segments with the rest, or all cells."""
         rest = self.prices.total * (1 - sum(_FIRST_LEVELS))
-        whole = self.prices.measurement(rest)
-        partition = self.partition(measured, whole)
+        rest_noise = self.prices.measurement(rest)
+        partition = self.partition(measured, rest_noise)
         if partition.is_fine:
-            measured.append(self._measure("blocks of 1", counts, whole, purse))
+            measured.append(self._measure("blocks of 1", counts, rest_noise, purse))
             return self._released(tuple(measured), (*self.widths, 1), None, context)
         unit, cell = (self.prices.measurement(rest * share) for share in (_UNIT_SHARE, 1 - _UNIT_SHARE))
-        by_part = {"segments": whole, "split units": unit, "split cells": cell}
+        by_part = {"segments": rest_noise, "split units": unit, "split cells": cell}
         losses = [(part, mechanism.loss(self.norms)) for part, mechanism in by_part.items()]
         purse.pay(self.prices.budget(parts_cost(losses, self.prices.currency)))
         split = np.array(partition.split)
@@ -233,13 +233,13 @@ class PreparedHistogram(PreparedQuestion):
             measured.append(Measured(part, mechanism, noisy))
         return self._released(tuple(measured), self.widths, partition, context)
 
-    def partition(self, measured: Sequence[Measured], whole: Additive) -> Partition:
+    def partition(self, measured: Sequence[Measured], rest_noise: Additive) -> Partition:
         """The partition that follows from the noisy counts of the first levels, and from nothing else."""
         cells, (_, unit) = self.merged.cells, self.widths
         units = nested(-(-cells // unit), (unit, 1))
         squares = LeastSquares(units, (float("inf"), *(each.variance for each in measured)))
         estimates = squares.estimate([None, *(each.numbers for each in measured)])
-        return partition_of(estimates[-1], cells, unit, max(whole.std, 1e-6) ** 2, measured[-1].variance ** 0.5)
+        return partition_of(estimates[-1], cells, unit, max(rest_noise.std, 1e-6) ** 2, measured[-1].variance ** 0.5)
 
     def _released(
         self,

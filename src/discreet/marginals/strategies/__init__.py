@@ -2,8 +2,7 @@
 
 from discreet.marginals.strategies._factorization import COLUMN_NORM, Factorization, factorized
 from discreet.marginals.strategies._partition import MOST_BUCKETS, Buckets, Partition, partition_of
-from discreet.marginals.strategies._released import near_integers
-from discreet.marginals.strategies._tree_strategy import TreeStrategy, fitted_tree, nested
+from discreet.marginals.strategies._tree_strategy import TreeStrategy, fitted_tree, near_integers, nested
 from discreet.marginals.strategies._workload import Workload
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Near-optimal factorisations for Gaussian noise: the square root of a workload's Gram matrix, with equal columns.
 
 A strategy A with the Gram matrix C V^(1/2) C, where V is that of the workload and C makes its diagonal 1, is within a
-few per cent of the SVD bound for ranges and prefixes. What is measured is A times a whole number, rounded to whole numbers:
+few per cent of the SVD bound for ranges and prefixes. What is measured is A times a whole number, rounded:
 exact sums of integers, whose columns are no longer than `COLUMN_NORM`. ``proofs/range_factorizations.md``.
 """
 
@@ -72,9 +72,9 @@ class Factorization:
 
     def measured(self, counts: NDArray[Any]) -> list[int]:
         """The exact whole numbers that are measured, of whole counts."""
-        exact, whole = list[int](), np.asarray(counts, np.int64)
+        exact, integers = list[int](), np.asarray(counts, np.int64)
         for begin in range(0, len(self.rows), _AT_ONCE):
-            exact.extend((self.rows[begin : begin + _AT_ONCE].astype(np.int64) @ whole).tolist())
+            exact.extend((self.rows[begin : begin + _AT_ONCE].astype(np.int64) @ integers).tolist())
         return exact
 
     def _times(self, vector: Numbers, *, transposed: bool) -> Numbers:

@@ -91,7 +91,7 @@ def partition_of(units: Numbers, cells: int, unit: int, variance: float, deviati
     """The partition that costs a random range least, by noisy counts of the units. A function of these alone.
 
     `variance` is that of the noise that a segment will have, and `deviation` that of a unit here. Within a segment a
-    range is off by how far the running total strays from a straight line; each segment more has the noise of one measurement.
+    range is off by how far the running total strays from a straight line; each segment more has one more noise.
     Quadratic in the units.
     """
     cuts = _segments(units, _CROSSED * variance)
@@ -194,9 +194,9 @@ class Buckets:
         together = among[np.ix_(small, small)].sum()
         if sums[small].sum() < _NOTHING * np.sqrt(max(together, 0.0)):
             sums = np.where(small, 0.0, sums)
-        whole = _whole(np.maximum(_simplex(sums, max(float(sums.sum()), 0.0)), 0.0))
+        rounded = _whole(np.maximum(_simplex(sums, max(float(sums.sum()), 0.0)), 0.0))
         cells, width = np.zeros(partition.cells, np.int64), np.diff(partition.edges)
-        for segment, total in enumerate(whole.tolist()):
+        for segment, total in enumerate(rounded.tolist()):
             buckets = np.flatnonzero(member[segment])
             counts = _whole(_simplex(self.estimates[buckets], float(total))) if len(buckets) > 1 else [total]
             for bucket, count in zip(buckets.tolist(), counts, strict=True):
@@ -230,7 +230,7 @@ def _simplex(values: Numbers, total: float) -> Numbers:
 
 def _whole(values: Numbers) -> Places:
     """Whole numbers within 1 of others, with their sum to the nearest: the largest fractions are rounded up."""
-    whole = np.floor(values + 1e-9).astype(np.int64)
-    missing = round(float(values.sum())) - int(whole.sum())
-    whole[np.argsort(whole - values, kind="stable")[: max(missing, 0)]] += 1
-    return whole
+    rounded = np.floor(values + 1e-9).astype(np.int64)
+    missing = round(float(values.sum())) - int(rounded.sum())
+    rounded[np.argsort(rounded - values, kind="stable")[: max(missing, 0)]] += 1
+    return rounded

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.marginals.strategies._workload import Workload
 from discreet.marginals.trees import LeastSquares, Tree
+from discreet.marginals.trees._non_negative import totals_near
+from discreet.marginals.trees._rounding import rounded_totals
 
-__all__ = ["TreeStrategy", "fitted_tree", "nested"]
+__all__ = ["TreeStrategy", "fitted_tree", "near_integers", "nested"]
 
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -28,6 +30,8 @@ _DEGREES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 _FINE = 0.65
 """What error within the smallest blocks counts: where most counts are near 0, non-negativity takes much of it."""
 _STEPS = 2**10
+_SMALL, _NOTHING = 1.5, 2.0
+"""Blocks below so many standard errors are nothing, unless together they are above so many of theirs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,3 +160,31 @@ def _shares(workload: Workload, widths: tuple[int, ...]) -> tuple[float, tuple[F
     steps[steps.argmax()] += _STEPS - steps.sum()
     shares = tuple(Fraction(int(step), _STEPS) for step in steps)
     return mean_variance(np.log(np.array([float(share) for share in shares]))), shares
+
+
+def near_integers(tree: Tree, estimates: Sequence[Numbers], deviation: float) -> Places:
+    """The leaves of whole numbers near estimates that add up: a step down from each level to the next.
+
+    `deviation` is the standard error of the blocks of the first level below the root. Those that are not clearly there
+    are left out together: noise that is cut off at 0 would add up to people who are nobody. What is drawn from here on
+    is a function of noisy estimates alone.
+
+    >>> tree = Tree.of_parents([[0, 0], [0, 0, 1]])
+    >>> near_integers(tree, [np.array([9.3]), np.array([9.6, -0.3]), np.array([10.3, -0.7, -0.3])], 1.0)
+    array([10,  0,  0])
+    """
+    top = _clear(estimates[1], deviation)
+    integers = np.array([max(round(float(top.sum())), 0)])
+    for level in range(1, tree.levels):
+        near = totals_near(tree, level, top if level == 1 else estimates[level], integers)
+        integers = rounded_totals(tree, level, near, integers)
+    return integers
+
+
+def _clear(blocks: Numbers, deviation: float) -> Numbers:
+    """The blocks, the small ones as nothing where they are nothing together."""
+    small = blocks < _SMALL * deviation
+    together = blocks[small].sum()
+    if together < _NOTHING * deviation * np.sqrt(np.count_nonzero(small)):
+        return np.where(small, 0.0, blocks)
+    return blocks
