@@ -11,6 +11,7 @@ from discreet.census._publish import KIND, load, plan, plan_question, publish, s
 from discreet.census._question import PreparedPublication, Publish
 from discreet.census._report import Report, ReportRow
 from discreet.census.estimates import Errors, Estimate, Layout
+from discreet.census.histograms import Histogram, histogram, load_histogram, plan_histogram
 from discreet.census.specs import Geography, Spec
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Errors",
     "Estimate",
     "Geography",
+    "Histogram",
     "Layout",
     "PreparedPublication",
     "Publication",
@@ -27,8 +29,11 @@ __all__ = [
     "ReportRow",
     "Spec",
     "Total",
+    "histogram",
     "load",
+    "load_histogram",
     "plan",
+    "plan_histogram",
     "plan_question",
     "publish",
     "spec_for",

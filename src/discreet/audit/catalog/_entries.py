@@ -13,6 +13,7 @@ from discreet.audit.black_box._verdict import Verdict
 from discreet.audit.catalog._census import census_entries
 from discreet.audit.catalog._entry import Entry
 from discreet.audit.catalog._examples import mechanism_entries, scheme_entries
+from discreet.audit.catalog._histograms import histogram_entries
 from discreet.audit.catalog._learning import learning_entries
 from discreet.audit.catalog._queries import sql_entries
 from discreet.audit.catalog._synthetic import synthetic_entries
@@ -55,7 +56,15 @@ def entries() -> tuple[Entry, ...]:
     ['Exponential', 'Exponential monotone', 'SQL a ratio']
     """
     sql = tuple(each.entry for each in sql_entries())
-    return (*mechanism_entries(), *scheme_entries(), *synthetic_entries(), *census_entries(), *learning_entries(), *sql)
+    return (
+        *mechanism_entries(),
+        *scheme_entries(),
+        *synthetic_entries(),
+        *census_entries(),
+        *histogram_entries(),
+        *learning_entries(),
+        *sql,
+    )
 
 
 def find_entry(name: str) -> Entry:

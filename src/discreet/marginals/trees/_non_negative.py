@@ -37,7 +37,8 @@ class SparseCells:
 
 def totals_near(tree: Tree, level: int, totals: Numbers, above: Places) -> Numbers:
     """The non-negative totals of the areas of a level nearest to an estimate that sum to those of the areas above."""
-    shift, wanted = np.zeros(len(above)), above.astype(np.float64)
+    wanted = above.astype(np.float64)
+    shift = np.maximum.reduceat(totals, tree.starts[level - 1]) - wanted  # from here Newton's steps go up, and end
     for _ in range(_STEPS):
         near = np.maximum(totals - tree.down(level, shift), 0.0)
         missed = tree.up(level - 1, near) - wanted
@@ -66,7 +67,8 @@ def children_near(tree: Tree, level: int, cells: Numbers, above: Places, totals:
     parents = tree.parents[level - 1]
     rows, columns = np.nonzero((above > 0)[parents])
     table = _Table(rows, columns, cells[rows, columns], parents, above.astype(np.float64), totals.astype(np.float64))
-    table.columns_alone()
+    start = (np.maximum.reduceat(cells, tree.starts[level - 1], axis=0) - above).ravel()
+    table.columns_alone(start)
     table.turns(_TURNS, prune=True)
     late = np.unique(parents[np.abs(table.missed_rows()) > _CLOSE])
     if not len(late):
@@ -80,7 +82,7 @@ def children_near(tree: Tree, level: int, cells: Numbers, above: Places, totals:
         rows[again], columns[again], cells[rows[again], columns[again]], parents, table.above, table.totals,
         is_late[parents], is_late,
     )  # fmt: skip
-    rest.columns_alone()
+    rest.columns_alone(start)
     rest.turns(_MORE, prune=False)
     parts: list[SparseCells] = []
     for each in (table, rest):
@@ -131,8 +133,9 @@ class _Table:
     def _step_columns(self) -> float:
         return self._step(self._keys, self._by_key, self._b, self._cells())
 
-    def columns_alone(self) -> None:
-        """Meet the sums of columns, as a start."""
+    def columns_alone(self, start: Numbers) -> None:
+        """Meet the sums of columns, from multipliers with which no sum is too small."""
+        self._b[:] = start
         for _ in range(_FIRST):
             self._step_columns()
 
