@@ -8,7 +8,7 @@ marginals are measured cell by cell, and the residuals of each are combined by t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -40,9 +40,11 @@ __all__ = ["Form", "Measurements", "measured_norms", "planned_measurements", "wi
 Form = Literal["residuals", "cells"]
 """What is measured: the integer queries of residuals, or the cells of marginals."""
 _MOST_DEVIATION = 2.0**48
-_SMOOTH = 8
-"""Steps of a grid in the standard deviation of noise whose sums are as good as continuous."""
+_LEAST = 1e-6
+_SMOOTH = 10
+"""Steps of a grid in the standard deviation of noise that is as good as continuous."""
 Integers = NDArray[np.int64]
+Numbers = NDArray[np.float64]
 
 
 def measured_norms(form: str, sizes: tuple[int, ...], rows: int, relation: Relation) -> Norms:
@@ -85,43 +87,53 @@ class Measurements:
 
     def _component_variance(self, columns: Columns, part: Columns) -> float:
         places = tuple(place for place, column in enumerate(columns) if column in part)
-        return component_variance(self.wanted.lattice.shape(columns), places, self.mechanisms[columns].std ** 2)
+        return component_variance(self.wanted.lattice.shape(columns), places, max(self.mechanisms[columns].std, _LEAST) ** 2)
 
-    def half_width(self, variance: float, confidence: float) -> float:
-        """How far a number of this variance is from the truth at most, with a probability of about `confidence`.
+    def half_widths(self, variances: Numbers, steps: Numbers, confidence: float) -> Numbers:
+        """How far numbers are from the truth at most, with a probability of about `confidence` each.
 
-        By the normal quantile, or by Laplace's where it is the wider and the noise is. Gaussian noise of a few steps of
-        its grid is not smooth: there it is what sums of it keep within at all events, being sub-Gaussian. Raises
-        `ParameterError` for a confidence outside (0, 1).
+        `steps` are how far one step of a noise's grid moves each: where noise is of few steps, half of one is added.
+        Raises `ParameterError` for a confidence outside (0, 1).
         """
         if not isinstance(confidence, int | float) or not 0 < confidence < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"confidence must lie strictly between 0 and 1, for example 0.95; got {confidence!r}")
         factor = float(ndtri((1 + confidence) / 2))
         if self.form == "cells":
             factor = max(factor, math.log(1 / (1 - confidence)) / math.sqrt(2))
-        elif not self._is_smooth:
-            factor = math.sqrt(2 * math.log(2 / (1 - confidence)))
-        return factor * math.sqrt(variance)
+        errors = np.sqrt(variances)
+        return factor * errors + np.where(errors < _SMOOTH * steps, steps / 2, 0.0)
 
-    @cached_property
-    def _is_smooth(self) -> bool:
-        return min(each.std for each in self.mechanisms.values()) > _SMOOTH
+    def of_cells(self, columns: Columns) -> tuple[float, float]:
+        """The variance of a cell of the marginal over columns, and how far a step of the noise moves it."""
+        return self.of_products(columns, [np.eye(1, self.wanted.columns[place].size)[0] for place in columns])
+
+    def of_products(self, columns: Columns, weights: Sequence[Numbers]) -> tuple[float, float]:
+        """The same of a sum of cells whose weights are products of one for each column."""
+        variance = self.errors.product_variance(columns, weights)
+        if self.form == "cells":
+            return variance, float(np.prod([np.abs(each).max() for each in weights]))
+        return variance, self.errors.product_step(columns, weights)
+
+    def cell_half_widths(self, confidence: float) -> Numbers:
+        """The half-width of a cell of each marginal that is wanted."""
+        cells = np.array([float(self.wanted.lattice.cells(each)) for each in self.wanted.marginals])
+        steps = 1 / cells if self.form == "residuals" else np.ones(len(cells))
+        return self.half_widths(self.errors.cell_variances, steps, confidence)
 
     def rows(self, confidence: float, first: int | None = None) -> list[list[str]]:
         """The (first) marginals as text: their columns and cells, their standard error and half-width."""
         rows: list[list[str]] = []
-        variances = self.errors.cell_variances.tolist()
-        for each, variance in list(zip(self.wanted.marginals, variances, strict=True))[:first]:
-            half, name = self.half_width(variance, confidence), ", ".join(self.wanted.named(each))
-            cells = self.wanted.lattice.cells(each)
-            rows.append([name or "total", f"{cells:,}", f"{variance**0.5:,.1f}", f"{half:,.1f}"])
+        errors, halves = np.sqrt(self.errors.cell_variances), self.cell_half_widths(confidence)
+        for each, error, half in zip(self.wanted.marginals[:first], errors.tolist(), halves.tolist(), strict=False):
+            name, cells = ", ".join(self.wanted.named(each)), self.wanted.lattice.cells(each)
+            rows.append([name or "total", f"{cells:,}", f"{error:,.1f}", f"{half:,.1f}"])
         return rows
 
     def query(self, counts: Integers) -> NDArray[Any]:
         """The exact integers that are measured, from the counts of a marginal."""
         return residual_query(counts) if self.form == "residuals" else counts
 
-    def estimates(self, measured: Mapping[Columns, Integers]) -> dict[Columns, NDArray[np.float64]]:
+    def estimates(self, measured: Mapping[Columns, Integers]) -> dict[Columns, Numbers]:
         """The best estimate of each residual."""
         if self.form == "residuals":
             return {columns: residual_of(values.astype(np.float64)) for columns, values in measured.items()}
@@ -163,7 +175,7 @@ def planned_measurements(wanted: Wanted, prices: Prices, rows: int, relation: Re
     return Measurements(wanted, form, mechanisms, least)
 
 
-def residual_costs(lattice: Lattice, norms: list[Norms]) -> NDArray[np.float64]:
+def residual_costs(lattice: Lattice, norms: list[Norms]) -> Numbers:
     """The square of how far one person moves each residual itself."""
     return np.array([
         each.l2_squared / residual_scale(lattice.shape(columns)) ** 2
@@ -171,7 +183,7 @@ def residual_costs(lattice: Lattice, norms: list[Norms]) -> NDArray[np.float64]:
     ])  # fmt: skip
 
 
-def _exact(shares: NDArray[np.float64]) -> list[Fraction]:
+def _exact(shares: Numbers) -> list[Fraction]:
     """The shares as fractions that add up to 1."""
     exact = [Fraction(share) for share in shares.tolist()]
     unit = max(share.denominator for share in exact)

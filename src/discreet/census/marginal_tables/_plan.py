@@ -30,8 +30,9 @@ class MarginalsPlan(ShownTable):
     objective
         What is minimised: the weighted sum of the variances of all cells, or the largest.
     least
-        What no linear strategy with noise of that kind can be below, or None where that is not known: for pure ε, and
-        for neighbours that differ by the replacement of rows.
+        What no linear strategy with Gaussian noise can be below, or None where that is not known: for pure ε, and for
+        neighbours that differ by the replacement of rows. It is that of continuous noise; noise that is drawn is of
+        whole numbers, which varies by less than 1e-6 less (in ρ), or by 1/12 of a step more (in μ).
     loss
         What it would cost.
     unit, rows_per_unit
@@ -51,16 +52,16 @@ class MarginalsPlan(ShownTable):
 
         Raises `QueryError` where no marginal that is asked for has all of them.
         """
-        places = self.measurements.wanted.places(columns)
-        ones = [np.eye(1, self.measurements.wanted.columns[place].size)[0] for place in places]
-        return float(self.measurements.errors.product_variance(places, ones) ** 0.5)
+        variance, _ = self.measurements.of_cells(self.measurements.wanted.places(columns))
+        return variance**0.5
 
     def error(self, *columns: str, confidence: float = 0.95) -> float:
         """How far a cell of a table would be from the truth at most, with a probability of about `confidence`.
 
         Raises as `standard_error`, and `ParameterError` for no confidence.
         """
-        return self.measurements.half_width(self.standard_error(*columns) ** 2, confidence)
+        variance, step = self.measurements.of_cells(self.measurements.wanted.places(columns))
+        return float(self.measurements.half_widths(np.array([variance]), np.array([step]), confidence)[0])
 
     def explain(self, confidence: float = 0.95) -> str:
         """What would be published and how wrong it would be, in words."""
@@ -84,7 +85,8 @@ class MarginalsPlan(ShownTable):
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """The plan as plain JSON."""
         wanted = self.measurements.wanted
-        errors = self.measurements.errors.cell_variances.tolist()
+        errors = np.sqrt(self.measurements.errors.cell_variances).tolist()
+        halves = self.measurements.cell_half_widths(level).tolist()
         return {
             "table": self.table,
             "form": self.measurements.form,
@@ -93,12 +95,8 @@ class MarginalsPlan(ShownTable):
                 for each, mechanism in self.measurements.mechanisms.items()
             ],
             "marginals": [
-                {
-                    "columns": list(wanted.named(each)),
-                    "standard_error": variance**0.5,
-                    "half_width": self.measurements.half_width(variance, level),
-                }
-                for each, variance in zip(wanted.marginals, errors, strict=True)
+                {"columns": list(wanted.named(each)), "standard_error": error, "half_width": half}
+                for each, error, half in zip(wanted.marginals, errors, halves, strict=True)
             ],
             "minimized": wanted.minimized,
             "objective": self.objective,

@@ -36,7 +36,7 @@ from discreet.release import PreparedQuestion, ReleaseContext, Terms
 __all__ = ["PreparedMarginals", "PublishMarginals"]
 
 _TICKS = 100
-_LOW, _HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+_LOW, _HIGH = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -164,5 +164,5 @@ def _within(sets: Mapping[Columns, Any]) -> list[Columns]:
 
 def _noisy(exact: NDArray[Any], mechanism: Additive) -> NDArray[np.int64]:
     """Each integer with noise, kept within 64 bits."""
-    released = np.asarray(mechanism.release(exact), dtype=object)
-    return np.array(np.clip(released, _LOW, _HIGH), np.int64).reshape(exact.shape)
+    released = mechanism.release(exact.ravel().tolist())
+    return np.array([min(max(each, _LOW), _HIGH) for each in released], np.int64).reshape(exact.shape)

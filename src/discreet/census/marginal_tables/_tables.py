@@ -100,16 +100,16 @@ class MarginalTables(JsonRelease):
         names = [self._wanted.columns[place].name for place in places]
         order = [names.index(each) for each in self._in_order(columns)]
         values = tabulated(self._wanted.lattice, self._residuals, places).transpose(order).ravel()
-        error = self.standard_error(*columns)
-        half = self.measurements.half_width(error**2, confidence)
+        variance, step = self.measurements.of_cells(places)
+        half = self._half(variance, step, confidence)
         shape = tuple(self._wanted.columns[places[each]].size for each in order)
-        cells = np.indices(shape).reshape(len(shape), -1)
+        cells = [each.ravel() for each in np.indices(shape)]
         texts = {names[each]: self._texts(places[each], cells[axis]) for axis, each in enumerate(order)}
         return pa.Table.from_pydict(
             {
                 **texts,
                 "value": values,
-                "standard_error": np.full(values.size, error),
+                "standard_error": np.full(values.size, variance**0.5),
                 "lower": values - half,
                 "upper": values + half,
             }
@@ -130,9 +130,11 @@ class MarginalTables(JsonRelease):
 
     def standard_error(self, *columns: str) -> float:
         """The standard error of each cell of the table over some columns: one for all of them. Raises as `table`."""
-        places = self._wanted.places(columns)
-        ones = [np.eye(1, self._wanted.columns[place].size)[0] for place in places]
-        return float(self.measurements.errors.product_variance(places, ones) ** 0.5)
+        variance, _ = self.measurements.of_cells(self._wanted.places(columns))
+        return variance**0.5
+
+    def _half(self, variance: float, step: float, confidence: float) -> float:
+        return float(self.measurements.half_widths(np.array([variance]), np.array([step]), confidence)[0])
 
     def total(self, where: Mapping[str, str | Sequence[str]], confidence: float = 0.95) -> Estimated:
         """How many rows are in some cells of some columns, and the error of that. Costs nothing.
@@ -146,8 +148,8 @@ class MarginalTables(JsonRelease):
         value = tabulated(self._wanted.lattice, self._residuals, places)
         for each in reversed(weights):
             value = value @ each
-        variance = self.measurements.errors.product_variance(places, weights)
-        half = self.measurements.half_width(variance, confidence)
+        variance, step = self.measurements.of_products(places, weights)
+        half = self._half(variance, step, confidence)
         return Estimated(float(value), variance**0.5, float(value) - half, float(value) + half)
 
     def _weights(self, place: int, cells: str | Sequence[str]) -> NDArray[np.float64]:
@@ -200,5 +202,5 @@ class MarginalTables(JsonRelease):
     def note(self, level: float = 0.95) -> str:
         """What it is."""
         total = float(self._residuals[()])
-        half = self.measurements.half_width(self.standard_error() ** 2, level)
+        half = self._half(*self.measurements.of_cells(()), level)
         return f"marginals of {self.table_name}, about {total:,.0f} ± {half:,.0f} rows; half-widths of one cell"

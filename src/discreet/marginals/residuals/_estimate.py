@@ -54,14 +54,24 @@ class ResidualErrors:
         over = dict(zip(columns, weights, strict=True))
         within = {column: float(((each - each.mean()) ** 2).sum()) for column, each in over.items()}
         between = {column: float(each.mean()) ** 2 for column, each in over.items()}
-        constant = np.prod([between[column] for column in columns if self.lattice.sizes[column] == 1])
         total = 0.0
         for part in self.lattice.parts(columns):
-            share = float(constant)
-            for column in self.lattice.core(columns):
+            share = float(self.noise[self.lattice.places[part]])
+            for column in columns:
                 share *= within[column] if column in part else between[column]
-            total += float(self.noise[self.lattice.places[part]]) * share
+            total += share
         return total
+
+    def product_step(self, columns: Columns, weights: Sequence[Numbers]) -> float:
+        """How far one step of the grid of a residual's integers moves such a sum at most."""
+        over = dict(zip(columns, weights, strict=True))
+        most = 0.0
+        for part in self.lattice.parts(columns):
+            step = 1 / residual_scale(self.lattice.shape(part))
+            for column, each in over.items():
+                step *= float(np.abs(each - each.mean()).max() if column in part else abs(each.mean()))
+            most = max(most, step)
+        return most
 
     def _functional(self, part: Columns, columns: Columns, weights: Numbers) -> Numbers:
         """What weights on a marginal's cells weigh on a residual: their means over the rest, centred."""

@@ -42,7 +42,7 @@ def residual_query(counts: NDArray[Any]) -> NDArray[Any]:
     array([ 5, -1, -4])
     """
     exact = counts
-    if int(np.abs(counts).sum()) * residual_scale(counts.shape) * 2 >= _FITS:
+    if int(np.abs(counts.ravel()).sum()) * residual_scale(counts.shape) * 2 >= _FITS:
         exact = counts.astype(object)
     for axis, size in enumerate(counts.shape):
         exact = size * exact - exact.sum(axis=axis, keepdims=True)
