@@ -132,10 +132,8 @@ def test_tables_add_up_and_have_the_planned_errors(currency, minimize) -> None:
     assert "half-width" in str(plan) and "total" in str(tables)
 
 
-@pytest.mark.parametrize(
-    "spend", [dp.pure(2), dp.rho("0.05"), dp.rho(4), dp.mu(1), dp.approx(1, "1e-6")], ids=["pure", "rho", "more", "mu", "approx"]
-)  # fmt: skip
-@pytest.mark.parametrize("runs", [500, pytest.param(20_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("spend", [dp.pure(2), dp.rho("0.05"), dp.rho(4), dp.mu(1), dp.approx(1, "1e-6")], ids=str)
+@pytest.mark.parametrize("runs", [200, pytest.param(20_000, marks=pytest.mark.soak)])
 def test_estimates_are_unbiased_and_intervals_cover(spend, runs) -> None:
     """Means, variances and coverage of all cells of a table, and of a sum of cells, each within 7 standard errors."""
     counts = np.arange(12).reshape(2, 3, 2) * 7

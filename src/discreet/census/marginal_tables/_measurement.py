@@ -87,7 +87,9 @@ class Measurements:
 
     def _component_variance(self, columns: Columns, part: Columns) -> float:
         places = tuple(place for place, column in enumerate(columns) if column in part)
-        return component_variance(self.wanted.lattice.shape(columns), places, max(self.mechanisms[columns].std, _LEAST) ** 2)
+        return component_variance(
+            self.wanted.lattice.shape(columns), places, max(self.mechanisms[columns].std, _LEAST) ** 2
+        )
 
     def half_widths(self, variances: Numbers, steps: Numbers, confidence: float) -> Numbers:
         """How far numbers are from the truth at most, with a probability of about `confidence` each.
