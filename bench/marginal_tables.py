@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import math
 import resource
 import subprocess
@@ -89,10 +88,14 @@ def optimum(options: argparse.Namespace) -> None:
         print(
             f"  {len(columns):3} columns, {len(lattice.marginals):4} marginals, {cells:9,} cells: "
             f"{math.sqrt(plan.objective / cells):8.4f}; over the least {plan.objective / least - 1:+.1e}; "
-            f"each marginal alone {math.sqrt(alone):.4f} ({math.sqrt(alone * cells / plan.objective):.3f}x); {seconds:.2f} CPU s"
+            f"each marginal alone {math.sqrt(alone):.4f} ({math.sqrt(alone * cells / plan.objective):.3f}x); "
+            f"{seconds:.2f} CPU s"
         )  # fmt: skip
     plan = planned(options.adult, SCORED, 3, "largest")
-    print(f"  largest variance of a cell, 14 columns: {plan.objective:.4f}, over its bound {plan.objective / plan.least - 1:+.1e}")
+    print(
+        f"  largest variance of a cell, 14 columns: {plan.objective:.4f}, "
+        f"over its bound {plan.objective / plan.least - 1:+.1e}"
+    )
 
 
 def publish(options: argparse.Namespace) -> None:
@@ -101,8 +104,6 @@ def publish(options: argparse.Namespace) -> None:
         before = time.process_time()
         tables = census.marginals(session, "adult", dp.rho(RHO), ways=3, columns=SCORED)
         taken = time.process_time() - before
-        exact = census.marginals(session, "adult", dp.rho(10**3), ways=1, columns=SCORED)
-    before = time.process_time()
     size = len(tables.to_bytes())
     squares, planned_squares, inside, cells = 0.0, 0.0, 0, 0
     with dp.connect({"adult": data}, {**policy(options.adult), "budget": {"rho": 10**13}}) as session:
@@ -174,7 +175,8 @@ def peer(options: argparse.Namespace) -> None:
         if answer is None:
             print("  opendp[mbi] is not installed, or failed: --install-peers")
             return
-        for kind, name in (("raw", "opendp[mbi], its noisy marginals "), ("model", "opendp[mbi], its model, biased   ")):
+        names = {"raw": "opendp[mbi], its noisy marginals ", "model": "opendp[mbi], its model, biased   "}
+        for kind, name in names.items():
             scores = []
             for run in range(options.peer_runs):
                 loaded = np.load(f"{case['out']}{run}.npz")

@@ -1,6 +1,5 @@
 """Marginals of one table, all measured together: charged once, unbiased, adding up, with the least error there is."""
 
-from discreet.census.marginal_tables._kind import MARGINALS_KIND
 from discreet.census.marginal_tables._plan import MarginalsPlan
 from discreet.census.marginal_tables._publish import (
     load_marginals,
@@ -10,6 +9,7 @@ from discreet.census.marginal_tables._publish import (
 )
 from discreet.census.marginal_tables._question import PreparedMarginals, PublishMarginals
 from discreet.census.marginal_tables._tables import Estimated, MarginalTables
+from discreet.census.marginal_tables._verify import MARGINALS_KIND
 
 __all__ = [
     "MARGINALS_KIND",

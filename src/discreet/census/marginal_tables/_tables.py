@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +14,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.census.marginal_tables._measurement import Measurements, widest
-from discreet.census.marginal_tables._packed import packed, unpacked
 from discreet.census.marginal_tables._wanted import Wanted
 from discreet.errors import QueryError
 from discreet.marginals.residuals import Columns, tabulated
@@ -21,6 +22,8 @@ from discreet.privacy import Loss
 from discreet.release import JsonRelease
 
 __all__ = ["Estimated", "MarginalTables"]
+
+_WIDTHS = ("i1", "i2", "i4", "i8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +172,7 @@ class MarginalTables(JsonRelease):
             "wanted": self._wanted.to_json(),
             "form": self.measurements.form,
             "noise": [additive_to_json(each) for each in self.measurements.mechanisms.values()],
-            "measured": [packed(self.measured[each]) for each in self.measurements.mechanisms],
+            "measured": [_packed(self.measured[each]) for each in self.measurements.mechanisms],
         }
 
     @classmethod
@@ -182,7 +185,9 @@ class MarginalTables(JsonRelease):
         measured = lattice.residuals if form == "residuals" else widest(lattice)
         noise = [additive_from_json(each) for each in content["noise"]]
         mechanisms = dict(zip(measured, noise, strict=True))
-        arrays = [unpacked(data, lattice.shape(each)) for each, data in zip(measured, content["measured"], strict=True)]
+        arrays = [
+            _unpacked(data, lattice.shape(each)) for each, data in zip(measured, content["measured"], strict=True)
+        ]
         measurements = Measurements(wanted, form, mechanisms)
         return cls(content["table"], measurements, dict(zip(measured, arrays, strict=True)), loss, certificate)
 
@@ -204,3 +209,31 @@ class MarginalTables(JsonRelease):
         total = float(self._residuals[()])
         half = self._half(*self.measurements.of_cells(()), level)
         return f"marginals of {self.table_name}, about {total:,.0f} ± {half:,.0f} rows; half-widths of one cell"
+
+
+def _packed(array: NDArray[np.int64]) -> list[str]:
+    """An array as the width of its numbers, and their bytes in base 64.
+
+    >>> _unpacked(_packed(np.array([[1, -300]])), (1, 2))
+    array([[   1, -300]])
+    """
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    width = next(each for each in _WIDTHS if np.iinfo(each).min <= low and high <= np.iinfo(each).max)
+    raw = np.ascontiguousarray(array, f"<{width}").tobytes()
+    return [width, base64.b64encode(zlib.compress(raw, 1)).decode()]
+
+
+def _unpacked(data: Any, shape: Sequence[int]) -> NDArray[np.int64]:
+    """The inverse of `_packed`, of an array of this shape. Raises `ValueError` or `TypeError` for what is none."""
+    width, text = data
+    if width not in _WIDTHS:
+        raise ValueError
+    size = int(np.prod(shape, dtype=np.int64)) * int(width[1])
+    unpacking = zlib.decompressobj()
+    try:
+        raw = unpacking.decompress(base64.b64decode(text, validate=True), size + 1)
+    except zlib.error:
+        raise ValueError from None
+    if len(raw) != size or not unpacking.eof:
+        raise ValueError
+    return np.frombuffer(raw, f"<{width}").reshape(tuple(shape)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Verify the loss of marginals from their certificate alone, by the algebra that ran them."""
+"""The kind of release that marginals are: verified from the certificate alone, by the algebra that ran them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import Any, cast
 
 from discreet.census.marginal_tables._measurement import measured_norms
+from discreet.census.marginal_tables._tables import MarginalTables
 from discreet.errors import LedgerError
 from discreet.prices import additive_from_json, price_as_loss
 from discreet.privacy import Loss, in_currency, parts
-from discreet.release import check_within, refuse_malformed, stated_in, stated_neighbours
+from discreet.release import ReleaseKind, check_within, refuse_malformed, register, stated_in, stated_neighbours
 
-__all__ = ["recompute_marginals_loss", "verify_marginals_loss"]
+__all__ = ["MARGINALS_KIND", "recompute_marginals_loss", "verify_marginals_loss"]
 
 _MOST_MEASUREMENTS = 2**20
 _MOST_CELLS = 2**28
@@ -63,3 +64,10 @@ def _step(data: Any, sizes: Mapping[str, int]) -> tuple[tuple[int, ...], tuple[t
 def verify_marginals_loss(certificate: Mapping[str, Any]) -> None:
     """Raise `LedgerError`, which names the part, where they lose more than is stated."""
     check_within("all measurements together", recompute_marginals_loss(certificate), stated_in(certificate))
+
+
+MARGINALS_KIND = register(
+    ReleaseKind(
+        "marginals", MarginalTables.from_bytes, MarginalTables.digests, recompute_marginals_loss, verify_marginals_loss
+    )
+)

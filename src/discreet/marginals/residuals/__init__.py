@@ -5,14 +5,16 @@ are made of what was measured. Source: Xiao, He, Zhang and Kifer 2023 (ResidualP
 correlated noise; ``proofs/residual_marginals.md``.
 """
 
-from discreet.marginals.residuals._components import component_variance, join_components, split_components
 from discreet.marginals.residuals._estimate import ResidualErrors, residual_of, tabulated
 from discreet.marginals.residuals._lattice import Columns, Lattice
 from discreet.marginals.residuals._residual import (
     centred,
+    component_variance,
+    join_components,
     residual_norms,
     residual_query,
     residual_scale,
+    split_components,
 )
 from discreet.marginals.residuals._shares import OptimalShares, least_largest, least_sum
 
