@@ -12,19 +12,37 @@ from discreet.census._question import PreparedPublication, Publish
 from discreet.census._report import Report, ReportRow
 from discreet.census.estimates import Errors, Estimate, Layout
 from discreet.census.histograms import Histogram, histogram, load_histogram, plan_histogram
+from discreet.census.marginal_tables import (
+    MARGINALS_KIND,
+    Estimated,
+    MarginalsPlan,
+    MarginalTables,
+    PreparedMarginals,
+    PublishMarginals,
+    load_marginals,
+    marginals,
+    plan_marginals,
+    plan_marginals_question,
+)
 from discreet.census.specs import Geography, Spec
 
 __all__ = [
     "KIND",
+    "MARGINALS_KIND",
     "CensusPlan",
     "Errors",
     "Estimate",
+    "Estimated",
     "Geography",
     "Histogram",
     "Layout",
+    "MarginalTables",
+    "MarginalsPlan",
+    "PreparedMarginals",
     "PreparedPublication",
     "Publication",
     "Publish",
+    "PublishMarginals",
     "Report",
     "ReportRow",
     "Spec",
@@ -32,8 +50,12 @@ __all__ = [
     "histogram",
     "load",
     "load_histogram",
+    "load_marginals",
+    "marginals",
     "plan",
     "plan_histogram",
+    "plan_marginals",
+    "plan_marginals_question",
     "plan_question",
     "publish",
     "spec_for",

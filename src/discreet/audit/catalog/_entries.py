@@ -15,6 +15,7 @@ from discreet.audit.catalog._entry import Entry
 from discreet.audit.catalog._examples import mechanism_entries, scheme_entries
 from discreet.audit.catalog._histograms import histogram_entries
 from discreet.audit.catalog._learning import learning_entries
+from discreet.audit.catalog._marginals import marginal_entries
 from discreet.audit.catalog._queries import sql_entries
 from discreet.audit.catalog._synthetic import synthetic_entries
 from discreet.errors import ParameterError
@@ -62,6 +63,7 @@ def entries() -> tuple[Entry, ...]:
         *synthetic_entries(),
         *census_entries(),
         *histogram_entries(),
+        *marginal_entries(),
         *learning_entries(),
         *sql,
     )
