@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,20 @@ def test_full_domain_is_the_best_of_all_places() -> None:
                 ])  # fmt: skip
                 losses[levels] = lattice.aggregated(lost)
             assert losses[search.best()] == pytest.approx(min(losses.values()))
+
+
+@pytest.mark.parametrize("method", ["best", "fast"])
+def test_memory_does_not_grow_with_classes_times_values(method: str) -> None:
+    rows = 8_000
+    draws = np.random.default_rng(15)
+    table = pa.table({"zip": [f"z{each}" for each in draws.permutation(rows)], "age": draws.integers(18, 90, rows)})
+    model = KAnonymity(2, ["zip", "age"], method=method)
+    tracemalloc.start()
+    out = model.fit_transform(table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert out.losses.certainty == pytest.approx(penalty_of(out.table.to_pylist(), table.to_pylist(), ["zip", "age"]))
+    assert out.verdict.classes > 2_000 and peak < 96 << 20  # classes times values: 200 MiB and more
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars"])
