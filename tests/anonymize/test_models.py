@@ -91,6 +91,18 @@ def test_other_conditions_hold(table: pa.Table, condition: Any, method: str) -> 
         assert condition.kind == "distinct" or spread.recursive < condition.c
 
 
+def test_closeness_is_to_what_is_published() -> None:
+    """A class without flu is within .4 of all rows, and .48 from those that are left without the rare ones."""
+    table = pa.table({
+        "q": ["a"] * 20 + ["b"] * 5 + list("stuvwxyz"),
+        "illness": ["flu"] * 12 + ["gout"] * 8 + ["gout"] * 5 + ["gout"] * 8,
+    })  # fmt: skip
+    model = KAnonymity(3, ["q"], ["illness"], t=0.4, method="full-domain without recoding", suppression=1.0)
+    out = model.fit_transform(table)
+    assert out.rows.tolist() == list(range(20)) and out.verdict.spreads["illness"].equal == 0
+    assert KAnonymity(3, ["q"], ["illness"], t=0.4).fit_transform(table).losses.suppressed == 0
+
+
 def test_hierarchical_closeness_counts_levels() -> None:
     tree = Hierarchy(
         "illness", {"flu": ("flu", "lung", "*"), "cough": ("cough", "lung", "*"), "gout": ("gout", "bone", "*")}

@@ -211,7 +211,7 @@ def _why(problem: Problem, column: Column, rows: Codes) -> str:
             continue
         halves = left.astype(np.int64)
         for spread in problem.spreads:
-            part = type(spread)(spread.column.taken(rows), spread.check)
+            part = spread.taken(rows)
             if not part.holds_of(halves, 2).all():
                 failed = spread.column.name
     if failed is not None:

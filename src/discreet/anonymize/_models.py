@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from discreet.anonymize._anonymized import Anonymized, anonymized
 from discreet.anonymize._parameters import METHODS, check_columns, check_conditions, check_k, problem_of
-from discreet.anonymize.algorithms import Problem
+from discreet.anonymize.algorithms import Problem, settled
 from discreet.anonymize.conditions import Condition, LDiversity, PopulationSize, Presence, TCloseness
 from discreet.anonymize.hierarchies import Hierarchy
 from discreet.anonymize.tables import Frame, read_columns, read_frame
@@ -61,7 +61,7 @@ class Model(ABC):
         read_columns(frame, [*self.sensitive, *self.other], "sensitive or other")
         problem, conditions = self._divided(frame)
         check_satisfiable(problem)
-        classes = METHODS[self.method](problem)
+        classes = settled(problem, METHODS[self.method](problem))
         rows = frame.table.num_rows
         lost = float((classes[:rows] < 0).mean())
         if lost > self.suppression:
