@@ -178,7 +178,7 @@ def table_digest(table: pa.Table) -> str:
     return digest.hexdigest()
 
 
-def _joined(texts: pa.LargeStringArray) -> memoryview:
+def _joined(texts: Any) -> memoryview:
     """All texts after one another in UTF-8, as Arrow holds them."""
     _, offsets, data = texts.buffers()
     if data is None or offsets is None:
