@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.anonymize.tables import Codes, Frame, distinct_rows, read_columns
+from discreet.anonymize.tables import Codes, Frame, distinct_rows, read_columns, with_population
 from discreet.errors import ParameterError
 
 __all__ = ["Pitman", "Population", "counted", "estimated", "fit_pitman", "zayatz_uniques"]
@@ -74,18 +73,8 @@ def counted(frame: Frame, population: Frame, quasi: Sequence[str]) -> Population
 
     Raises `ParameterError` where some cells of the table stand for more people in it than in the population.
     """
-    for name in quasi:
-        if name not in population.table.column_names:
-            raise ParameterError(
-                f"the population has no column {name}, which is named in quasi: add it, or leave it out"
-            )
-    try:
-        both = pa.concat_tables(
-            [frame.table.select(list(quasi)), population.table.select(list(quasi))], promote_options="permissive"
-        )
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        raise ParameterError("the population's columns are of other types than the table's: write them alike") from None
-    of_row = distinct_rows(read_columns(Frame(both, frame.restore), quasi, "quasi")).of_row
+    both = with_population(frame, population, quasi)
+    of_row = distinct_rows(read_columns(both, quasi, "quasi")).of_row
     rows = frame.table.num_rows
     ours = np.bincount(of_row[:rows], minlength=int(of_row.max()) + 1)
     theirs = np.bincount(of_row[rows:], minlength=len(ours))
