@@ -167,8 +167,15 @@ def _inverse_mean(count: int, others: _Floats) -> _Floats:
 
 def misfit(model: Superpopulation, sizes: Codes) -> float:
     """The negative log-likelihood of the sizes of a sample's classes, each by itself; those above 60 are one size."""
-    counts = np.bincount(np.minimum(sizes, _LARGEST + 1), minlength=_LARGEST + 2)[1:]
-    seen = model.seen_sizes(int(sizes.sum()))
+    return _misfit(_counted(sizes), model.seen_sizes(int(sizes.sum())))
+
+
+def _counted(sizes: Codes) -> Codes:
+    """How many classes have 1, 2, … 60 rows, and how many more."""
+    return np.bincount(np.minimum(sizes, _LARGEST + 1), minlength=_LARGEST + 2)[1:]
+
+
+def _misfit(counts: Codes, seen: _Floats) -> float:
     probability = np.zeros(_LARGEST + 1)
     probability[: len(seen)] = seen
     probability[-1] = 1 - seen.sum()
@@ -246,13 +253,11 @@ def _fit_mixture(
         return PoissonMixture(_rates(), weights / weights.sum())
 
     table, unseen = _poisson(_rates()), np.exp(-_rates())
-    counts = np.bincount(np.minimum(sizes, _LARGEST + 1), minlength=_LARGEST + 2)[1:]
+    counts = _counted(sizes)
 
     def loss(point: _Floats) -> float:
         weights = mixture(point).weights
-        seen = table @ weights / max(1 - float(unseen @ weights), 1e-12)
-        probability = np.append(seen, 1 - seen.sum())
-        return -float(counts @ np.log(np.maximum(probability, 1e-12)))
+        return _misfit(counts, table @ weights / max(1 - float(unseen @ weights), 1e-12))
 
     return mixture(_lowest(loss, starts))
 
