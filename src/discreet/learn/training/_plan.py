@@ -33,6 +33,8 @@ class TrainingPlan:
         the first step.
     count
         The noise of the count of people that is bought before the first step, where it is; in people.
+    people
+        About how many there are, by that count or as was asked; None until they were counted.
     """
 
     mechanism: CorrelatedGaussian
@@ -42,6 +44,7 @@ class TrainingPlan:
     arithmetic: str
     quantile: float | None = None
     count: Gaussian | None = None
+    people: int | None = None
 
     @property
     def loss(self) -> Loss:
@@ -84,21 +87,19 @@ class TrainingPlan:
             clipped = f"is clipped where {self.quantile:g} of people are not, by a count with noise that is charged too"
             gradient = "the first step's gradient"
         if self.divisor is None:
-            amount = "is divided by what a step takes of that count"
+            amount = f"{gradient} is divided by what a step takes of that count"
         else:
-            amount = f"a mean over people, has noise of {self.noise:.3g} (standard deviation)"
+            amount = f"{gradient}, a mean over people, has noise of {self.noise:.3g} (standard deviation)"
         return "\n".join([
             *([] if self.count is None else [self._counted(self.count)]),
             f"{sampling.steps:,} steps, each {how}",
             f"what a person adds {clipped}; the noise is {self.noise_multiplier:.4g} times that, {kind}",
-            f"each entry of {gradient}, {amount}",
+            f"each entry of {amount}",
             f"cost {in_words(self.spend)}, charged before the first step",
             self.arithmetic,
         ])  # fmt: skip
 
     def _counted(self, count: Gaussian) -> str:
         part = 100 * part_of_spend(count, self.spend)
-        return (
-            f"people are counted once, ± {count.error(0.95):,} at 95 %, for {part:.3g} % of the spend; "
-            "the steps have the rest"
-        )
+        number = "people are counted once" if self.people is None else f"about {self.people:,} people were counted"
+        return f"{number}, ± {count.error(0.95):,} at 95 %, for {part:.3g} % of the spend; the steps have the rest"

@@ -140,6 +140,7 @@ class Settings:
             self.gradients.arithmetic.certificate,
             None if self.count is None else self.count.adaptive.quantile,
             self.counting,
+            self.people,
         )
 
     def accept(self, public: Any) -> None:
