@@ -292,7 +292,7 @@ def check_count() -> None:
     for units, people in ((None, 40), (np.arange(120) // 3, 40), (None, 0)):
         rows = taken(rows_of(None), np.zeros(0, int)) if not people else rows_of(units, 40 if units is None else 120)
         with counting() as drawn:
-            seen = trained(rows, coins=in_turn, about=COUNT)
+            seen = trained(rows, coins=in_turn, about=COUNT, processes=None if units is None else Here())
         mechanism, stated = seen.plan.mechanism, seen.certificate["about"]
         assert len(drawn) == 1, "people are not counted once"
         [(sigma, noise_of_count)] = drawn

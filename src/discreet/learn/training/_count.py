@@ -26,7 +26,8 @@ class NoisyCount:
     ----------
     share
         Which part of the spend the count takes: of a ρ, of the square of a μ, or of the largest μ² that is within an
-        (ε, δ). Above 0 and below 1. The steps have the rest: of a hundredth, their noise grows by half a percent.
+        (ε, δ). Above 0 and below 1. The steps have the rest: where it is a hundredth, their noise grows by about half
+        a percent.
 
     Raises `ParameterError` for a share outside its range. Source: ``proofs/learning_training.md``.
 
