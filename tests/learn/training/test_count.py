@@ -86,7 +86,7 @@ def resumed(session: dp.Session, path: Path) -> learn.Private:
         (dp.rho("0.3"), {"rate": None, "epochs": 3, "noise": "auto"}),
     ],
 )
-@pytest.mark.parametrize("share", ["0.01", 0.25])
+@pytest.mark.parametrize("share", ["0.05", pytest.param(0.25, marks=pytest.mark.soak)])
 def test_the_count_and_the_steps_share_one_spend(
     session: dp.Session, spend: dp.Loss, settings: dict[str, Any], share: Any
 ) -> None:
@@ -317,6 +317,41 @@ def test_a_clip_that_moves_takes_the_count_too(session: dp.Session) -> None:
     assert update._count is not None and update._count.people == pytest.approx(0.2 * people)
     assert update.clip is not None and update.divisor == pytest.approx(0.2 * people * 2**36 / update.clip)
     assert verify_loss(trained.certificate) is None
+
+
+@pytest.mark.parametrize("spend", [dp.rho("0.5"), dp.mu(1)], ids=["rho", "mu"])
+def test_every_currency_that_has_gaussian_noise_buys_a_count(table: pa.Table, spend: dp.Loss) -> None:
+    budget = {"rho": 1} if spend == dp.rho("0.5") else {"mu": 2}
+    with dp.connect({"visits": table}, {**POLICY, "budget": budget}) as session:
+        _, trainer = training(session, spend=spend, rate=1, about=COUNT)
+        trained = trainer.fit()
+        assert session.spent == spend == trained.loss and trainer.plan().loss.fits(spend)
+        certificate = json.loads(json.dumps(trained.certificate))
+        assert verify_loss(certificate) is None
+        with pytest.raises(LedgerError):
+            verify_loss({**certificate, "about": {**certificate["about"], "sigma": "1"}})
+
+
+def test_a_loop_that_failed_goes_on_in_the_same_object(session: dp.Session, tmp_path: Path) -> None:
+    path = tmp_path / "net.ckpt"
+    first = broken_off(session, path, 12, clip=learn.Adaptive(5.0))
+    people, net = first.plan().people, first._net
+    for batch in first.batches(path):
+        first.step(losses(net, batch))
+    update = first._update
+    assert first.plan().people == people is not None and update.clip is not None
+    assert update.divisor == pytest.approx(0.2 * people * 2**36 / update.clip)
+
+
+def test_canaries_go_through_a_training_that_counts_them() -> None:
+    def make(rows: learn.Tensors) -> learn.Trainer:
+        net = nn.Linear(rows.x.shape[1], rows.x.shape[1], bias=False)
+        settings: dict[str, Any] = {"spend": dp.mu("0.25"), "steps": 2, "rate": 1, "about": COUNT}
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        return learn.Trainer(net, optimizer, lambda out, y: (out * y).sum(1), rows, **settings)
+
+    verdict = dp.audit.training(make, dp.audit.gradient_canaries(300, 100.0), confidence=1 - 1e-9)
+    assert not verdict.violated
 
 
 def test_tensors_are_counted_in_memory(tmp_path: Path) -> None:

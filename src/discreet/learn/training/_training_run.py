@@ -92,8 +92,9 @@ class TrainingRun:
         payload = self.run.answer(1)
         if payload is None:
             raise LedgerError(
-                "people were being counted when this training was broken off, and was charged for all: a count is not "
-                "drawn twice; give the training another name= and pay anew"
+                "this training was charged for all, and its count of people was begun and is not stored: a process was "
+                "broken off there, or another one counts just now; a count is not drawn twice: wait for that process, "
+                "or give the training another name= and pay anew"
             )
         return int(payload)
 
