@@ -289,10 +289,11 @@ def check_noise_law() -> None:
 
 def check_count() -> None:
     """A count that is bought is of people, has the noise that is charged beside that of the steps, and divides sums."""
-    for units, people in ((None, 40), (np.arange(120) // 3, 40), (None, 0)):
+    threes = np.arange(120) // 3
+    for units, people, processes in ((None, 40, None), (threes, 40, None), (threes, 40, Here()), (None, 0, None)):
         rows = taken(rows_of(None), np.zeros(0, int)) if not people else rows_of(units, 40 if units is None else 120)
         with counting() as drawn:
-            seen = trained(rows, coins=in_turn, about=COUNT, processes=None if units is None else Here())
+            seen = trained(rows, coins=in_turn, about=COUNT, processes=processes)
         mechanism, stated = seen.plan.mechanism, seen.certificate["about"]
         assert len(drawn) == 1, "people are not counted once"
         [(sigma, noise_of_count)] = drawn

@@ -40,7 +40,7 @@ from discreet.learn.training import _question, _settings, _training_run
 from discreet.learn.training._mechanism import mechanism_for
 from discreet.learn.training._private import Private
 from discreet.learn.training._rows import Sampler
-from discreet.learn.training._sums import LocalSums
+from discreet.learn.training._sums import LocalSums, SharedSums
 from discreet.learn.training._update import Update
 from discreet.mechanisms import Gaussian
 from discreet.release import Terms
@@ -649,7 +649,7 @@ MUTANTS = (
     ),
     Mutant(
         "rows counted for people", "A person with three rows moves the count by three.",
-        ((LocalSums, "units", property(_rows_counted)),), checks.check_count, with_count(3),
+        ((LocalSums, "units", property(_rows_counted)), (SharedSums, "units", property(_rows_counted))), checks.check_count, with_count(3),
     ),
     Mutant(
         "a count that is not certified", "The certificate has its number as one that anybody knew.",
