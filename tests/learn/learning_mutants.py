@@ -649,7 +649,8 @@ MUTANTS = (
     ),
     Mutant(
         "rows counted for people", "A person with three rows moves the count by three.",
-        ((LocalSums, "units", property(_rows_counted)), (SharedSums, "units", property(_rows_counted))), checks.check_count, with_count(3),
+        ((LocalSums, "units", property(_rows_counted)), (SharedSums, "units", property(_rows_counted))),
+        checks.check_count, with_count(3),
     ),
     Mutant(
         "a count that is not certified", "The certificate has its number as one that anybody knew.",
