@@ -232,6 +232,7 @@ def _counted_training_entry() -> Entry:
         "records",
         mechanism=trainings,
         claim=trainings.claim,
+        samples=1_000,
         note="the count is beside the noisy sums of gradients; half of the spend is for it",
     )
 
