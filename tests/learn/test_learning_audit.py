@@ -137,9 +137,14 @@ def test_every_algorithm_has_an_entry_and_so_has_training() -> None:
         *(f"Model by {name}" for name in ALGORITHMS),
         "Model by search, the best of a random number of tries",
         "CorrelatedGaussian in a training of two steps",
+        "CorrelatedGaussian in a training that counts people",
     }
     plan = trainer(audit.gradient_canaries(1), spend=dp.approx(2, "1e-6"), steps=2, rate="1/2").plan()
     assert entries["CorrelatedGaussian in a training of two steps"].claim == plan.loss
+    halves = {"spend": dp.approx(2, "1e-6"), "steps": 2, "rate": "1/2", "about": learn.NoisyCount("1/2")}
+    counted = entries["CorrelatedGaussian in a training that counts people"].claim
+    plan = trainer(audit.gradient_canaries(1), **halves).plan()
+    assert plan.loss.fits(dp.approx(2, "1e-6")) and counted.epsilon("1e-6") == pytest.approx(plan.loss.epsilon("1e-6"))
 
 
 def test_a_model_held_to_a_twentieth_of_its_claim_is_refuted() -> None:

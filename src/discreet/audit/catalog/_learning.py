@@ -22,9 +22,9 @@ from discreet.learn._steps import Measurer
 from discreet.learn.algorithms import ALGORITHMS, Algorithm, NaiveBayesAlgorithm, SearchAlgorithm
 from discreet.learn.correlated import CorrelatedGaussian, CyclicPoisson, Independent
 from discreet.learn.selection import Tries
-from discreet.mechanisms import DiscreteLaplace
+from discreet.mechanisms import DiscreteLaplace, Gaussian
 from discreet.prices import Additive
-from discreet.privacy import Loss, approx, mu, pure
+from discreet.privacy import Loss, MuLoss, approx, mu, pure
 
 __all__ = ["learning_entries"]
 
@@ -38,7 +38,7 @@ _TARGETS = {
 
 
 def learning_entries() -> tuple[Entry, ...]:
-    """A model by every algorithm of `discreet.learn`, and, where torch is installed, a training of a network.
+    """A model by every algorithm of `discreet.learn`, and, where torch is installed, trainings of a network.
 
     >>> "Model by naive_bayes" in [entry.name for entry in learning_entries()]
     True
@@ -51,7 +51,7 @@ def learning_entries() -> tuple[Entry, ...]:
         samples=1_000,
     )
     has_torch = all(find_spec(each) is not None for each in ("torch", "safetensors"))
-    return (*models, tries, *((_training_entry(),) if has_torch else ()))
+    return (*models, tries, *((_training_entry(), _counted_training_entry()) if has_torch else ()))
 
 
 def _model_entry(algorithm: Algorithm) -> Entry:
@@ -223,17 +223,39 @@ def _training_entry() -> Entry:
     )
 
 
+def _counted_training_entry() -> Entry:
+    trainings = _Trainings(approx(2, "1e-6"), counted=True)
+    return replace(
+        _training_entry(),
+        name="CorrelatedGaussian in a training that counts people",
+        shown="CorrelatedGaussian of discreet.learn.Trainer(…, steps=2, rate='1/2', about=NoisyCount('1/2')) on two "
+        "records",
+        mechanism=trainings,
+        claim=trainings.claim,
+        samples=1_000,
+        note="the count is beside the noisy sums of gradients; half of the spend is for it",
+    )
+
+
 @dataclass(frozen=True)
 class _Trainings:
-    """Trainings of one weight w in two steps, with the loss (w − y)² of a record y: its noisy gradients."""
+    """Trainings of one weight w in two steps, with the loss (w − y)² of a record y: its noisy gradients.
+
+    With `counted` people are counted, and gradients are shown as sums, beside the count by which they were divided.
+    """
 
     spend: Loss
+    counted: bool = False
 
     @property
     def claim(self) -> Loss:
         """What both steps lose together: noise and coins as a plan states them."""
         halves = CyclicPoisson(2, Fraction(1, 2))
-        return CorrelatedGaussian.calibrate(self.spend, Independent(), halves, bound=1, size=1).loss
+        calibrate = partial(CorrelatedGaussian.calibrate, self.spend, Independent(), halves, bound=1, size=1)
+        if not self.counted:
+            return calibrate().loss
+        half = 1 / (2 * Gaussian.calibrate(self.spend, 1).sigma ** 2)
+        return Gaussian.calibrate(MuLoss(half), 1).loss(1) + calibrate(beside=half).loss
 
     def draw(self, data: tuple[float, ...], size: int) -> list[list[float]]:
         """`size` independent trainings."""
@@ -242,7 +264,7 @@ class _Trainings:
     def _once(self, data: tuple[float, ...]) -> list[float]:
         import torch
 
-        from discreet.learn import Tensors, Trainer
+        from discreet.learn import NoisyCount, Tensors, Trainer
 
         net = torch.nn.Linear(1, 1, bias=False)
         torch.nn.init.zeros_(net.weight)
@@ -255,8 +277,16 @@ class _Trainings:
 
         optimizer.register_step_pre_hook(watch)
         rows = Tensors(torch.ones(len(data), 1), torch.tensor(data))
-        Trainer(
+        trainer = Trainer(
             net, optimizer, lambda given, y: (given.squeeze(1) - y) ** 2, rows,
-            spend=self.spend, steps=2, rate="1/2", about=2, places=4,
-        ).fit()  # fmt: skip
-        return [sum(seen), *seen]
+            spend=self.spend, steps=2, rate="1/2", about=NoisyCount("1/2") if self.counted else 2, places=4,
+        )  # fmt: skip
+        network = trainer.fit()
+        if not self.counted:
+            return [sum(seen), *seen]
+        people, plan = network.certificate["about"]["count"], trainer.plan()
+        assert plan.count is not None
+        sums = [people * each / 2 for each in seen]  # in clips: a step takes half of the people
+        # The record that is there or not takes off one clip of each sum where its coin falls so, and adds to the count.
+        score = people / float(plan.count.sigma) ** 2 - sum(sums) / (2 * plan.noise_multiplier**2)
+        return [score, people, *sums]

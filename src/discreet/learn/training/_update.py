@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from discreet.errors import LedgerError
 from discreet.learn.gradients import Fixed, LengthCount, UnitGradients
 
 __all__ = ["Update"]
@@ -21,19 +22,23 @@ class Update:
     Attributes
     ----------
     divisor
-        By which sums in whole numbers are divided to be gradients: a public number.
+        By which sums in whole numbers are divided to be gradients: a public number. None until it is known.
     """
 
     def __init__(
         self,
         gradients: UnitGradients,
         optimizer: torch.optim.Optimizer,
-        divisor: float,
+        divisor: float | None,
         count: LengthCount | None = None,
     ) -> None:
-        self._gradients, self._optimizer, self._count = gradients, optimizer, count
-        self.divisor = divisor
-        self._divided = divisor * gradients.clipping.bound
+        self._gradients, self._optimizer, self._first_clip = gradients, optimizer, gradients.clipping.bound
+        self.set_divisor(divisor, count)
+
+    def set_divisor(self, divisor: float | None, count: LengthCount | None) -> None:
+        """Divide sums by this at the clip of the first step, and move the clip by this count, if it moves."""
+        self.divisor, self._count = divisor, count
+        self._divided = None if divisor is None else divisor * self._first_clip
 
     @property
     def clip(self) -> float | None:
@@ -43,10 +48,15 @@ class Update:
     def set_clip(self, clip: float) -> None:
         """Clip to this norm from now on; the most that a person adds is as many steps of the grid as before."""
         self._gradients.clipping = Fixed(clip)
-        self.divisor = self._divided / clip
+        self.divisor = None if self._divided is None else self._divided / clip
 
     def apply(self, exact: NDArray[Any], added: NDArray[Any], places: int) -> None:
-        """Adds noise, which has so many more binary places, divides by public numbers, and takes the step."""
+        """Adds noise, which has so many more binary places, divides by public numbers, and takes the step.
+
+        Raises `LedgerError` while the divisor is not known.
+        """
+        if self.divisor is None:
+            raise LedgerError("a step was to be divided by a count that is not bought yet; report this as a bug")
         if added.dtype == object or int(np.abs(exact).max(initial=0)) >= _MOST_EXACT >> places:
             exact, added = exact.astype(object), added.astype(object)
         noisy = (exact * (1 << places) + added).astype(np.float64) / float(1 << places)
