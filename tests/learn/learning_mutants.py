@@ -35,7 +35,7 @@ from discreet.learn.gradients import (
     _unit_gradients,
 )
 from discreet.learn.gradients._pieces import Dense, Series, dense
-from discreet.learn.preparing import ScalerAlgorithm, _chain, _scaler
+from discreet.learn.preparing import GradientsAlgorithm, ScalerAlgorithm, _chain, _scaler
 from discreet.learn.training import _question, _settings, _training_run
 from discreet.learn.training._mechanism import mechanism_for
 from discreet.learn.training._private import Private
@@ -443,6 +443,7 @@ def _lying_rows(self: Any) -> int:
 
 # How rows are prepared.
 
+_of_images = GradientsAlgorithm.of_images
 _fit_scaler, _apply_scaler, _fit_element = ScalerAlgorithm.fit, ScalerAlgorithm.apply, _chain.fit_element
 
 
@@ -460,6 +461,10 @@ def _beside_others(self: Any, inputs: Any, parameters: Any, numbers: Any, cells:
     most = numbers.max(axis=0, initial=0)
     shown = (numbers - least) * LEVELS // np.maximum(most - least, 1)
     return _apply_scaler(self, inputs, parameters, shown.astype(np.int32), cells)
+
+
+def _over_mean_image(self: Any, shares: Any) -> Any:
+    return _of_images(self, np.abs(shares - shares.mean(axis=0)) if len(shares) else shares)
 
 
 def _all_again(element: Any, examples: Any, measurer: Any, share: Any) -> Any:
@@ -683,5 +688,9 @@ MUTANTS = (
     Mutant(
         "a model that spends everything again", "Preparations take their share, and the model all of the spend.",
         ((_chain, "fit_element", _all_again),), checks.check_preparing, constant(1.2), claimed=one,
+    ),
+    Mutant(
+        "features over the mean image", "What all images have in common is taken off each, and one more moves it.",
+        ((GradientsAlgorithm, "of_images", _over_mean_image),), checks.check_features, infinite, claimed=one,
     ),
 )  # fmt: skip

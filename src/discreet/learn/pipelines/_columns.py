@@ -14,6 +14,7 @@ from discreet.learn.pipelines._transformer import (
     PrivateTransformer,
     adopted,
     check_part,
+    is_transformer,
     share_of_each,
     usual_share,
 )
@@ -142,7 +143,7 @@ def _checked(name: str, part: Any) -> Any:
     if isinstance(part, str) and part in ("passthrough", "drop"):
         return None if part == "passthrough" else part
     transformer = cast("Any", part)
-    if not (isinstance(part, PrivateTransformer) or getattr(part, "prepares", False)):
+    if not (is_transformer(part) or getattr(part, "prepares", False)):
         raise ParameterError(f"{name} is no transformer of discreet.learn: {type(transformer).__name__}")
     check_part(name, transformer, "ColumnTransformer")
     return transformer
