@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,8 @@ from discreet.privacy import Loss, approx, mu, pure
 __all__ = ["learning_entries"]
 
 _CROWD = 60
+_ABOUT = 40
+"""How many people a training with a clip that moves is said to be of: the share of those within it is never cut."""
 _NUMBERS = tuple(Input(f"x{i}", None, Fraction(0), Fraction(8)) for i in range(8))
 _KIND = Input("kind", ("a", "b", "c"), type="string")
 _TARGETS = {
@@ -51,7 +55,7 @@ def learning_entries() -> tuple[Entry, ...]:
         samples=1_000,
     )
     has_torch = all(find_spec(each) is not None for each in ("torch", "safetensors"))
-    return (*models, tries, *((_training_entry(),) if has_torch else ()))
+    return (*models, tries, *(_training_entries() if has_torch else ()))
 
 
 def _model_entry(algorithm: Algorithm) -> Entry:
@@ -205,35 +209,60 @@ def _taken(examples: Examples, count: int) -> Examples:
     return Examples(examples.inputs, examples.numbers[:count], examples.cells[:count], examples.target[:count])
 
 
-def _training_entry() -> Entry:
-    spend = approx(2, "1e-6")
-    claim = _Trainings(spend).claim
-    return Entry(
-        name="CorrelatedGaussian in a training of two steps",
-        group="learning",
-        shown="CorrelatedGaussian of discreet.learn.Trainer(…, steps=2, rate='1/2') on two records",
-        mechanism=_Trainings(spend),
-        pairs=(((-8.0, 8.0), (-8.0,)),),
-        claim=claim,
-        delta="1e-6",
-        kind=CorrelatedGaussian,
-        samples=2_000,
-        note="gradients of more than the clip, one against the other; a training takes a tenth of a second, so outputs "
-        "are few",
+def _training_entries() -> tuple[Entry, ...]:
+    """Trainings on neighbours whose gradients are beyond the clip: one that stays, and one that moves."""
+    fixed, moving = _Trainings(approx(2, "1e-6"), Fraction(1, 2)), _Trainings(mu("0.5"), Fraction(1), moving=True)
+    name, few = (
+        "CorrelatedGaussian in a training of two steps",
+        "; a training takes a tenth of a second, so outputs are few",
+    )
+    shown = "CorrelatedGaussian of discreet.learn.Trainer(…, steps=2, {}) on two records"
+    pairs = (((-8.0, 8.0), (-8.0,)),)
+    return (
+        Entry(
+            name=name,
+            group="learning",
+            shown=shown.format("rate='1/2'"),
+            mechanism=fixed,
+            pairs=pairs,
+            claim=fixed.claim,
+            delta="1e-6",
+            kind=CorrelatedGaussian,
+            samples=2_000,
+            note=f"gradients of more than the clip, one against the other{few}",
+        ),
+        Entry(
+            name=f"{name}, whose clip moves",
+            group="learning",
+            shown=shown.format("rate=1, clip=Adaptive(weight=1)"),
+            mechanism=moving,
+            pairs=pairs,
+            claim=moving.spend,
+            kind=CorrelatedGaussian,
+            samples=1_000,
+            note="gradients of more than the clip, one against the other, with a count as heavy, which the clip's moves "
+            f"show{few}",
+        ),
     )
 
 
 @dataclass(frozen=True)
 class _Trainings:
-    """Trainings of one weight w in two steps, with the loss (w − y)² of a record y: its noisy gradients."""
+    """Trainings of one weight w in two steps, with the loss (w − y)² of a record y: its noisy gradients.
+
+    If the clip moves, a person adds as much to the count that moves it as to the gradient: both are of one vector, and
+    seen together.
+    """
 
     spend: Loss
+    rate: Fraction
+    moving: bool = False
 
     @property
     def claim(self) -> Loss:
-        """What both steps lose together: noise and coins as a plan states them."""
-        halves = CyclicPoisson(2, Fraction(1, 2))
-        return CorrelatedGaussian.calibrate(self.spend, Independent(), halves, bound=1, size=1).loss
+        """What both steps lose together, with coins: noise and coins as a plan states them."""
+        coins = CyclicPoisson(2, self.rate)
+        return CorrelatedGaussian.calibrate(self.spend, Independent(), coins, bound=1, size=1).loss
 
     def draw(self, data: tuple[float, ...], size: int) -> list[list[float]]:
         """`size` independent trainings."""
@@ -242,21 +271,32 @@ class _Trainings:
     def _once(self, data: tuple[float, ...]) -> list[float]:
         import torch
 
-        from discreet.learn import Tensors, Trainer
+        from discreet.learn import Adaptive, Tensors, Trainer
 
         net = torch.nn.Linear(1, 1, bias=False)
         torch.nn.init.zeros_(net.weight)
         optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
+        rows = Tensors(torch.ones(len(data), 1), torch.tensor(data))
+        adaptive = Adaptive(weight=1.0)
+        trainer = Trainer(
+            net, optimizer, lambda given, y: (given.squeeze(1) - y) ** 2, rows, spend=self.spend, steps=2,
+            rate=self.rate, about=_ABOUT if self.moving else 2, places=4, clip=adaptive if self.moving else 1.0,
+        )  # fmt: skip
+        update = trainer._private._update  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the clip is released
         seen: list[float] = []
+        clips: list[float] = []
 
         def watch(*_: Any) -> None:
             assert net.weight.grad is not None
             seen.append(float(net.weight.grad))
+            clips.append(update.clip or 1.0)
 
         optimizer.register_step_pre_hook(watch)
-        rows = Tensors(torch.ones(len(data), 1), torch.tensor(data))
-        Trainer(
-            net, optimizer, lambda given, y: (given.squeeze(1) - y) ** 2, rows,
-            spend=self.spend, steps=2, rate="1/2", about=2, places=4,
-        ).fit()  # fmt: skip
-        return [sum(seen), *seen]
+        trainer.fit()
+        if not self.moving:
+            return [sum(seen), *seen]
+        people = float(_ABOUT * self.rate)
+        gradients = [people * gradient / clip for gradient, clip in zip(seen, clips, strict=True)]
+        moves = [math.log(after / before) for before, after in pairwise([*clips, update.clip or 1.0])]
+        counts = [2 * people * (adaptive.quantile - 0.5 - move / adaptive.speed) for move in moves]
+        return [sum(gradients) + sum(counts), *gradients, *counts]
