@@ -240,7 +240,7 @@ def _training_entries() -> tuple[Entry, ...]:
             claim=moving.spend,
             kind=CorrelatedGaussian,
             samples=1_000,
-            note="gradients of more than the clip, one against the other, with a count as heavy, which the clip's moves "
+            note="gradients of more than the clip, one against the other, with a count as heavy, as its moves "
             f"show{few}",
         ),
     )
