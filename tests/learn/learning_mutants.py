@@ -264,15 +264,15 @@ def _padding_counts(units: Any, active: Any, rows: int) -> Any:
 # Masks.
 
 
-def _one_mask(kept: Any, shape: tuple[int, ...]) -> Any:
-    return np.broadcast_to(noise.bernoulli(kept, math.prod(shape[1:])).reshape(shape[1:]), shape).copy()
+def _one_mask(rate: Any, shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(noise.bernoulli(rate, math.prod(shape[1:])).reshape(shape[1:]), shape).copy()
 
 
 @contextmanager
 def _left_in_place(dropouts: Any, _: Any) -> Iterator[None]:
     yield
     for each in dropouts:
-        each.masks = lambda kept, shape: _dropout.RehearsedMasks(0, np.arange(shape[0]) % 5)(kept, shape)
+        each.masks = lambda rate, shape: _dropout.RehearsedMasks(0, np.arange(shape[0]) % 5)(rate, shape)
 
 
 # Coins.
@@ -365,7 +365,7 @@ def _moved_exactly(self: Any, exact: Any, added: Any, places: int) -> None:
 _resume = CorrelatedGaussian.resume
 
 
-def _kept_always(self: Any, state: Any, begun: int) -> Any:
+def _from_one_state(self: Any, state: Any, begun: int) -> Any:
     """Noise goes on from a state, also where the steps after it take other groups."""
     return _resume(self, self.start().state() if state is None and begun else state, begun)
 
@@ -581,7 +581,7 @@ MUTANTS = (
     ),
     Mutant(
         "new groups beside old noise", "A person is last before the restart and first after it: one band has both.",
-        ((CorrelatedGaussian, "resume", _kept_always),), checks.check_restart,
+        ((CorrelatedGaussian, "resume", _from_one_state),), checks.check_restart,
         in_groups((3, 7, 8)), claimed=in_groups((0, 4, 8)),
     ),
     Mutant(

@@ -273,9 +273,9 @@ def test_a_training_in_groups_goes_on_where_a_round_of_them_begins(
 def test_of_one_epoch_that_was_broken_off_the_checkpoint_is_what_is_left(session: dp.Session, tmp_path: Path) -> None:
     path, changes = tmp_path / "net.ckpt", {**BY_EPOCHS, "epochs": 1}
     broken_off(session, path, 6, 2, **changes)
-    kept = read_checkpoint(path).weights
+    saved = read_checkpoint(path).weights
     trained = training(session, **changes)[1].fit(path)
-    assert all((trained.weights[name] == each).all() for name, each in kept.items()) and session.spent == SPEND
+    assert all((trained.weights[name] == each).all() for name, each in saved.items()) and session.spent == SPEND
 
 
 def test_auto_takes_secret_samples_from_groups_where_that_is_planned_to_err_least(session: dp.Session) -> None:
