@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -23,14 +22,6 @@ from discreet.learn.correlated import CorrelatedNoise
 
 SURE = 1 - 1e-9
 MOVING = "CorrelatedGaussian in a training of two steps, whose clip moves"
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def trainer(rows: learn.Tensors, **changes: Any) -> learn.Trainer:

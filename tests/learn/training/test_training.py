@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 import torch
 from torch import nn
-from trainings import POLICY, QUERY, SPEND, network, training, visits
+from trainings import POLICY, QUERY, SPEND, broken_off, network, training, visits
 
 import discreet as dp
 from discreet import learn
@@ -28,25 +28,6 @@ from discreet.privacy import to_json
 from discreet.release import load, verify_loss
 
 pytestmark = pytest.mark.usefixtures("one_database")
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def table() -> pa.Table:
-    return visits()
-
-
-@pytest.fixture
-def session(table: pa.Table) -> Iterator[dp.Session]:
-    with dp.connect({"visits": table}, POLICY) as opened:
-        yield opened
 
 
 def test_training_is_charged_once_and_the_same_one_is_free(session: dp.Session, tmp_path: Path) -> None:
@@ -108,17 +89,6 @@ BY_EPOCHS: dict[str, Any] = {"rate": None, "epochs": 3, "places": 256}
 
 class Stopped(Exception):
     """The process was killed."""
-
-
-def broken_off(session: dp.Session, path: Path, at: int, every: int = 4, **changes: Any) -> None:
-    """A training that stops in the middle of a step, as one that is killed does."""
-    net, trainer = training(session, **changes)
-    taken = 0
-    for batch in trainer._private.batches(path, every):
-        taken += not batch.rehearsal
-        if taken == at:
-            return
-        trainer._private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
 
 
 def test_a_checkpoint_goes_on_from_the_counter(session: dp.Session, tmp_path: Path) -> None:
