@@ -103,6 +103,10 @@ class ColumnTransformer(PrivateTransformer, _BaseComposition):
             ) from None
         if self.remainder not in ("drop", "passthrough"):
             raise ParameterError(f"remainder is 'drop' or 'passthrough', not {self.remainder!r}")
+        if not listed:
+            raise ParameterError(
+                "a ColumnTransformer has one transformer or more, as in ('numbers', learn.StandardScaler(), ['age'])"
+            )
         if self.share is not None:
             raise ParameterError("the parts of a ColumnTransformer have a share each, and it has none itself")
         return [(name, _checked(name, part), _columns(columns)) for name, part, columns in listed]
@@ -122,6 +126,11 @@ class ColumnTransformer(PrivateTransformer, _BaseComposition):
             Element(name, None if part is None else part._preparation(usual), share, columns)  # noqa: SLF001
             for (name, part, columns), share in zip(present, shares, strict=True)
         )
+        if not elements:
+            raise ParameterError(
+                "all transformers are 'drop', and none makes a column: let some stay, as in ('age', 'passthrough', "
+                "['age'])"
+            )
         dropped = [column for _, part, columns in parts if part == "drop" for column in columns]
         return ColumnsAlgorithm(elements, self.remainder == "passthrough", tuple(dropped))
 
