@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 @pytest.fixture(autouse=True, scope="module")
 def one_thread() -> Iterator[None]:
     """Tensors are small, and threads that wait for one another take minutes."""
-    if find_spec("torch") is None:
+    torch = sys.modules.get("torch")
+    if torch is None:  # tests that need it have imported it
         yield
         return
-    import torch
-
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

@@ -23,7 +23,7 @@ from discreet.learn.training._checkpoint import _digest, read_checkpoint
 from discreet.ledger import verify_release
 from discreet.release import load, parse_release_file
 
-DAILY, SOAK = 150, 10_000
+DAILY, SOAK = 60, 10_000
 TIMES = pytest.mark.parametrize("times", [DAILY, pytest.param(SOAK, marks=pytest.mark.soak)])
 
 
@@ -91,7 +91,7 @@ def test_damaged_checkpoints_end_in_house_errors_and_run_nothing(
     assert 0 < restored < read < times
 
 
-@pytest.mark.parametrize("times", [3, pytest.param(300, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("times", [1, pytest.param(300, marks=pytest.mark.soak)])
 def test_a_training_goes_on_from_a_damaged_checkpoint_or_is_refused_in_words(
     table: pa.Table, tmp_path: Path, times: int
 ) -> None:
