@@ -31,7 +31,7 @@ from discreet.privacy import Loss, approx, mu, pure
 __all__ = ["learning_entries"]
 
 _CROWD = 60
-_ABOUT = 40
+_STATED_PEOPLE = 40
 """How many people a training with a clip that moves is said to be of: the share of those within it is never cut."""
 _NUMBERS = tuple(Input(f"x{i}", None, Fraction(0), Fraction(8)) for i in range(8))
 _KIND = Input("kind", ("a", "b", "c"), type="string")
@@ -280,7 +280,7 @@ class _Trainings:
         adaptive = Adaptive(weight=1.0)
         trainer = Trainer(
             net, optimizer, lambda given, y: (given.squeeze(1) - y) ** 2, rows, spend=self.spend, steps=2,
-            rate=self.rate, about=_ABOUT if self.moving else 2, places=4, clip=adaptive if self.moving else 1.0,
+            rate=self.rate, about=_STATED_PEOPLE if self.moving else 2, places=4, clip=adaptive if self.moving else 1.0,
         )  # fmt: skip
         update = trainer._private._update  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the clip is released
         seen: list[float] = []
@@ -295,7 +295,7 @@ class _Trainings:
         trainer.fit()
         if not self.moving:
             return [sum(seen), *seen]
-        people = float(_ABOUT * self.rate)
+        people = float(_STATED_PEOPLE * self.rate)
         gradients = [people * gradient / clip for gradient, clip in zip(seen, clips, strict=True)]
         moves = [math.log(after / before) for before, after in pairwise([*clips, update.clip or 1.0])]
         counts = [2 * people * (adaptive.quantile - 0.5 - move / adaptive.speed) for move in moves]
