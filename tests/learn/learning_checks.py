@@ -20,7 +20,7 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import torch
-from learners import inputs_for, measurer, some_examples
+from learners import CLASS, inputs_for, measurer, some_examples
 from learners import taken as chosen_of
 from torch import Tensor, nn
 
@@ -28,12 +28,13 @@ import discreet as dp
 from discreet import learn, noise
 from discreet.errors import DiscreetError
 from discreet.learn import _fit, _steps
-from discreet.learn._inputs import LEVELS
+from discreet.learn._inputs import LEVELS, Input, Inputs
+from discreet.learn.algorithms import NaiveBayesAlgorithm
 from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, MinimumSeparation
 from discreet.learn.correlated import _noise as drawing
 from discreet.learn.gradients import Adaptive, Exact, Fixed, UnitGradients
 from discreet.learn.gradients._pieces import Dense, Series
-from discreet.learn.preparing import PipelineAlgorithm
+from discreet.learn.preparing import Element, GradientsAlgorithm, PipelineAlgorithm
 from discreet.learn.training._rows import Sampler
 from discreet.learn.training._update import Update
 from discreet.ledger import Run
@@ -635,7 +636,17 @@ def _sums(table: pa.Table, relation: str) -> tuple[np.ndarray, DiscreteLaplace, 
 def check_preparing() -> None:
     """Of a pipeline, sums move by what is charged, and nothing but noisy sums decides on what is released."""
     algorithm = PipelineAlgorithm()
-    inputs = inputs_for(algorithm)
+    _check_prepared(algorithm, inputs_for(algorithm))
+
+
+def check_features() -> None:
+    """The same of a pipeline with features of images, of which each is one row's own."""
+    steps = Element("features", GradientsAlgorithm(4, 4)), Element("model", NaiveBayesAlgorithm())
+    pixels = tuple(Input(f"p{i}", None, Fraction(0), Fraction(1)) for i in range(16))
+    _check_prepared(PipelineAlgorithm(steps), Inputs(pixels, CLASS))
+
+
+def _check_prepared(algorithm: PipelineAlgorithm, inputs: Inputs) -> None:
     rows = some_examples(inputs, random.Random(1), 40)
     rows.numbers[:] = np.minimum(rows.numbers, LEVELS // 2)
     rows.numbers[-1] = LEVELS  # beyond all others

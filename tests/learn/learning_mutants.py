@@ -35,7 +35,7 @@ from discreet.learn.gradients import (
     _unit_gradients,
 )
 from discreet.learn.gradients._pieces import Dense, Series, dense
-from discreet.learn.preparing import ScalerAlgorithm, _chain, _scaler
+from discreet.learn.preparing import GradientsAlgorithm, ScalerAlgorithm, _chain, _scaler
 from discreet.learn.training import _question, _settings, _training_run
 from discreet.learn.training._mechanism import mechanism_for
 from discreet.learn.training._private import Private
@@ -288,15 +288,15 @@ def _padding_counts(units: Any, active: Any, rows: int) -> Any:
 # Masks.
 
 
-def _one_mask(kept: Any, shape: tuple[int, ...]) -> Any:
-    return np.broadcast_to(noise.bernoulli(kept, math.prod(shape[1:])).reshape(shape[1:]), shape).copy()
+def _one_mask(rate: Any, shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(noise.bernoulli(rate, math.prod(shape[1:])).reshape(shape[1:]), shape).copy()
 
 
 @contextmanager
 def _left_in_place(dropouts: Any, _: Any) -> Iterator[None]:
     yield
     for each in dropouts:
-        each.masks = lambda kept, shape: _dropout.RehearsedMasks(0, np.arange(shape[0]) % 5)(kept, shape)
+        each.masks = lambda rate, shape: _dropout.RehearsedMasks(0, np.arange(shape[0]) % 5)(rate, shape)
 
 
 # Coins.
@@ -389,7 +389,7 @@ def _moved_exactly(self: Any, exact: Any, added: Any, places: int) -> None:
 _resume = CorrelatedGaussian.resume
 
 
-def _kept_always(self: Any, state: Any, begun: int) -> Any:
+def _from_one_state(self: Any, state: Any, begun: int) -> Any:
     """Noise goes on from a state, also where the steps after it take other groups."""
     return _resume(self, self.start().state() if state is None and begun else state, begun)
 
@@ -487,6 +487,7 @@ def _lying_rows(self: Any) -> int:
 
 # How rows are prepared.
 
+_of_images = GradientsAlgorithm.of_images
 _fit_scaler, _apply_scaler, _fit_element = ScalerAlgorithm.fit, ScalerAlgorithm.apply, _chain.fit_element
 
 
@@ -504,6 +505,10 @@ def _beside_others(self: Any, inputs: Any, parameters: Any, numbers: Any, cells:
     most = numbers.max(axis=0, initial=0)
     shown = (numbers - least) * LEVELS // np.maximum(most - least, 1)
     return _apply_scaler(self, inputs, parameters, shown.astype(np.int32), cells)
+
+
+def _over_mean_image(self: Any, shares: Any) -> Any:
+    return _of_images(self, np.abs(shares - shares.mean(axis=0)) if len(shares) else shares)
 
 
 def _all_again(element: Any, examples: Any, measurer: Any, share: Any) -> Any:
@@ -620,7 +625,7 @@ MUTANTS = (
     ),
     Mutant(
         "new groups beside old noise", "A person is last before the restart and first after it: one band has both.",
-        ((CorrelatedGaussian, "resume", _kept_always),), checks.check_restart,
+        ((CorrelatedGaussian, "resume", _from_one_state),), checks.check_restart,
         in_groups((3, 7, 8)), claimed=in_groups((0, 4, 8)),
     ),
     Mutant(
@@ -750,5 +755,9 @@ MUTANTS = (
     Mutant(
         "a model that spends everything again", "Preparations take their share, and the model all of the spend.",
         ((_chain, "fit_element", _all_again),), checks.check_preparing, constant(1.2), claimed=one,
+    ),
+    Mutant(
+        "features over the mean image", "What all images have in common is taken off each, and one more moves it.",
+        ((GradientsAlgorithm, "of_images", _over_mean_image),), checks.check_features, infinite, claimed=one,
     ),
 )  # fmt: skip

@@ -66,6 +66,17 @@ LOST = 3
 """How a process ends whose count of people was begun by one that was killed, and is lost."""
 
 
+def broken_off(session: dp.Session, path: Path, at: int, every: int = 4, **changes: Any) -> None:
+    """A training that stops in the middle of a step, as one that is killed does."""
+    net, trainer = training(session, **changes)
+    taken = 0
+    for batch in trainer._private.batches(path, every):
+        taken += not batch.rehearsal
+        if taken == at:
+            return
+        trainer._private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+
+
 def train(ledger: str, checkpoint: str, steps: int, ready: Connection, *, counted: bool = False) -> None:
     """Train in a process of its own, on a network whose first weights are its own too; people may be counted.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.census._intervals import half_widths
+from discreet.census.estimates import half_widths
 from discreet.census.histograms._estimates import (
     Estimates,
     FactorizationEstimates,
