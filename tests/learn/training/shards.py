@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -13,7 +14,7 @@ from unittest.mock import patch
 import numpy as np
 import torch
 import torch.distributed as dist
-from processes import LOSS, STEPS, UNITS, killed, loop, main, on_ledger, refused, rows
+from processes import LOSS, PATIENCE, STEPS, UNITS, killed, loop, main, on_ledger, refused, rows
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard
@@ -71,6 +72,16 @@ def whole(net: nn.Module) -> dict[str, np.ndarray]:
     }
 
 
+def check_sharded_again(net: nn.Module, *, shard: bool) -> None:
+    """Afterwards torch's own hooks gather for a forward pass, and shards are what is at rest."""
+    weights = whole(net)
+    plain = Tied() if isinstance(net, Tied) else network()
+    plain.load_state_dict({name: torch.from_numpy(each) for name, each in weights.items()})
+    with torch.no_grad():
+        assert (net(torch.ones(3, 4)) == plain(torch.ones(3, 4))).all()
+    assert all(hasattr(each, "full_tensor") == shard for each in net.state_dict().values() if each.shape != (7,))
+
+
 def trained(
     kind: str, optimizer: str, data: learn.Tensors, processes: learn.Processes | None, *, shard: bool
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -90,41 +101,41 @@ def trained(
         patch.object(noise, "bernoulli", lambda rate, size: dice.random(size) < float(rate)),
         patch.object(Update, "apply", moved),
     ):
-        trainer = learn.Trainer(
-            net, OPTIMIZERS[optimizer](net), LOSS, data, processes=processes, **settings
-        )
+        trainer = learn.Trainer(net, OPTIMIZERS[optimizer](net), LOSS, data, processes=processes, **settings)
         released = trainer.fit()
     weights = whole(net)
+    check_sharded_again(net, shard=shard)
     assert all((weights[name] == each.numpy()).all() for name, each in released.weights.items())
     return np.array(seen), weights
 
 
-def alike(rank: int, folder: Path) -> None:
+def alike(rank: int, folder: Path, pairs: Iterable[tuple[str, str]]) -> None:
     """Alone, in processes, and in processes that share out the weights: sums and weights of each."""
     data = rows(by_unit=False)
-    for kind in NETWORKS:
-        for optimizer, make in OPTIMIZERS.items():
-            for way in ("alone", "processes", "shards") if rank == 0 else ("processes", "shards"):
-                name = folder / f"{kind}-{optimizer}-{way}"
-                if not rank:
-                    processes = None if way == "alone" else learn.Processes()
-                    sums, weights = trained(kind, optimizer, data, processes, shard=way == "shards")
-                    np.savez(f"{name}-sums.npz", sums)
-                    np.savez(f"{name}.npz", **weights)
-                    continue
-                net = NETWORKS[kind]()
-                net = sharded(net) if way == "shards" else net
-                loop(net, learn.Worker(net, optimizer=make(net)))
-                np.savez(f"{name}-worker.npz", **whole(net))
+    for kind, optimizer in pairs:
+        make = OPTIMIZERS[optimizer]
+        for way in ("alone", "processes", "shards") if rank == 0 else ("processes", "shards"):
+            name = folder / f"{kind}-{optimizer}-{way}"
+            if not rank:
+                processes = None if way == "alone" else learn.Processes()
+                sums, weights = trained(kind, optimizer, data, processes, shard=way == "shards")
+                np.savez(f"{name}-sums.npz", sums)
+                np.savez(f"{name}.npz", **weights)
+                continue
+            net = NETWORKS[kind]()
+            net = sharded(net) if way == "shards" else net
+            loop(net, learn.Worker(net, optimizer=make(net)))
+            np.savez(f"{name}-worker.npz", **whole(net))
+            check_sharded_again(net, shard=way == "shards")
 
 
 def resumed(rank: int, folder: Path) -> None:
     """A training in each of two ways, broken off in the middle, gone on with in each; the noise is always the same."""
-    for began in ("processes", "shards"):
-        for ended in ("processes", "shards"):
+    for began in (False, True):
+        for ended in (False, True):
             with refused(dp.DiscreetError):
-                on_records(rank, folder / f"{began}-{ended}", shard=began == "shards", last=6)
-            on_records(rank, folder / f"{began}-{ended}", shard=ended == "shards", last=12)
+                on_records(rank, folder / f"resumed-{began}-{ended}", shard=began, last=6)
+            on_records(rank, folder / f"resumed-{began}-{ended}", shard=ended, last=18)
 
 
 def on_records(rank: int, folder: Path, *, shard: bool, last: int) -> None:
@@ -136,7 +147,7 @@ def on_records(rank: int, folder: Path, *, shard: bool, last: int) -> None:
         loop(net, learn.Worker(net, optimizer=optimizer))
         return
     move, path = Update.apply, folder / "net.ckpt"
-    taken = 0 if last == 6 else 6
+    taken = 0 if last == 6 else 12  # six were begun and are lost
 
     def moved(self: Update, exact: np.ndarray, added: np.ndarray, places: int) -> None:
         nonlocal taken
@@ -150,7 +161,7 @@ def on_records(rank: int, folder: Path, *, shard: bool, last: int) -> None:
         patch.object(noise, "bernoulli", lambda _, size: np.ones(size, bool)),
         patch.object(Update, "apply", moved),
     ):
-        settings: dict[str, Any] = {"spend": SPEND, "steps": 12, "rate": "0.5", "about": 300, "places": 64}
+        settings: dict[str, Any] = {"spend": SPEND, "steps": 18, "rate": "0.5", "about": 300, "places": 64}
         settings |= {"processes": learn.Processes(), "average": True}
         asked = learn.Private(net, optimizer, session.records(QUERY, label="sick"), **settings)
         try:
@@ -168,7 +179,7 @@ def unlike(rank: int, folder: Path) -> None:
     report: dict[str, list[str]] = {}
     makes: dict[str, Callable[[], nn.Module]] = {
         "half": lambda: fully_shard(network(), mesh=mesh, mp_policy=MixedPrecisionPolicy(torch.bfloat16)),
-        "offloaded": lambda: fully_shard(network(), mesh=mesh, offload_policy=CPUOffloadPolicy()),
+        "offloaded": lambda: fully_shard(network(), mesh=mesh, offload_policy=CPUOffloadPolicy(pin_memory=False)),
         "hybrid": lambda: fully_shard(network(), mesh=init_device_mesh("cpu", (1, count), mesh_dim_names=("a", "b"))),
         "here alone": lambda: network() if rank else sharded(network()),
         "there alone": lambda: sharded(network()) if rank else network(),
@@ -185,12 +196,11 @@ def unlike(rank: int, folder: Path) -> None:
             parameters = network().parameters() if name == "made before" else net.parameters()
             optimizer = kind(parameters, lr=0.05)
             if rank:
-                asked: Any = learn.Worker(net, 5, None if name == "no optimiser" else optimizer)
+                asked: Any = learn.Worker(net, PATIENCE, None if name == "no optimiser" else optimizer)
             else:
                 settings: dict[str, Any] = {"spend": SPEND, "steps": 3, "rate": "0.5", "about": UNITS, "places": 32}
-                processes = None if name == "no optimiser" else learn.Processes(5)
                 data = rows(by_unit=False)
-                asked = learn.Private(net, optimizer, data, processes=processes, **settings)
+                asked = learn.Private(net, optimizer, data, processes=learn.Processes(PATIENCE), **settings)
             loop(net, asked, 2 if name == "raised" and rank else -1, divide)
         dist.barrier()
         report[name] = words
@@ -205,12 +215,12 @@ def member(scenario: str, rank: int, count: int, folder: Path) -> None:
     """One process of the group."""
     dist.init_process_group("gloo", init_method=f"file://{folder / 'meeting'}", rank=rank, world_size=count)
     match scenario.split("-"):
-        case ["alike"]:
-            alike(rank, folder)
-        case ["resumed"]:
+        case ["daily"]:
+            alike(rank, folder, [("plain", "adam"), ("tied", "momentum")])
             resumed(rank, folder)
-        case ["unlike"]:
             unlike(rank, folder)
+        case ["all"]:
+            alike(rank, folder, product(NETWORKS, OPTIMIZERS))
         case ["killed", victim]:
             on_ledger(rank, folder, killed(signal.SIGKILL) if rank == int(victim) else None, sharded)
         case _:

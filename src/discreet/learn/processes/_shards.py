@@ -20,6 +20,14 @@ from discreet.learn.processes._wire import Wire
 __all__ = ["Shards", "is_sharded"]
 
 _TORCH = "torch.distributed.fsdp"
+_HOOKS = (
+    "_forward_pre_hooks",
+    "_forward_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
+"""Where modules keep what torch calls around a forward pass, the first two, and around state dictionaries."""
 _HYBRID = (
     "shard the network over all processes of the group in one dimension, and over nothing else: "
     "fully_shard(net, mesh=init_device_mesh('cpu', (dist.get_world_size(),)))"
@@ -44,14 +52,13 @@ class Shards:
 
     def __init__(self, net: nn.Module, optimizer: torch.optim.Optimizer, wire: Wire) -> None:
         self._net, self._wire = net, wire
-        self._modules = [each for each in net.modules() if _is_of_torch(each)]
         self.optimizer = optimizer
         """That of the shards, as it was given."""
         self._set_aside: list[tuple[dict[int, Any], dict[int, Any]]] = []
         self.is_open = False
-        for each in self._modules:
-            _check_policy(each)
-            each.reshard()
+        for each in net.modules():
+            if _is_of_torch(each):
+                _check_policy(each).reshard()
         named = dict(net.named_parameters())
         self._own = {name: each for name, each in named.items() if _is_spread(each)}
         for name, each in self._own.items():
@@ -71,8 +78,8 @@ class Shards:
     def open(self) -> None:
         """Give the network whole parameters. Collective."""
         self.close()
-        self._hold_aside()
         self.is_open = True
+        self._hold_aside()
         for name, each in self._whole.items():
             each.data = torch.empty(self._own[name].shape)
         self._replace(self._own, self._whole)
@@ -182,26 +189,25 @@ class Shards:
 
     def _hold_aside(self) -> None:
         for module in self._net.modules():
-            both = (module._forward_pre_hooks, module._forward_hooks)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-            ours = [[key for key, hook in hooks.items() if _is_hook_of_torch(hook)] for hooks in both]
-            if _is_of_torch(module) and not all(ours):
+            held = [self._without(getattr(module, name)) for name in _HOOKS]
+            if _is_of_torch(module) and not all(held[:2]):
                 raise ParameterError(
                     "this version of torch shards networks in another way than private training knows: give the "
                     "network before it is sharded"
                 )
-            for hooks, keys in zip(both, ours, strict=True):
-                if keys:
-                    self._set_aside.append((hooks, dict(hooks)))
-                    for key in keys:
-                        del hooks[key]
+
+    def _without(self, hooks: dict[int, Any]) -> bool:
+        """Set torch's own aside; whether there were any."""
+        ours = [key for key, hook in hooks.items() if str(getattr(hook, "__module__", "")).startswith(_TORCH)]
+        if ours:
+            self._set_aside.append((hooks, dict(hooks)))
+        for key in ours:
+            del hooks[key]
+        return bool(ours)
 
 
 def _is_of_torch(module: nn.Module) -> bool:
     return any(kind.__module__.startswith(_TORCH) for kind in type(module).__mro__)
-
-
-def _is_hook_of_torch(hook: Any) -> bool:
-    return str(getattr(hook, "__module__", "")).startswith(_TORCH)
 
 
 def _is_spread(value: Any) -> bool:
@@ -210,9 +216,9 @@ def _is_spread(value: Any) -> bool:
     )
 
 
-def _check_policy(module: Any) -> None:
-    """Raise `ParameterError` for a module that computes in another type, or keeps its shards elsewhere."""
-    from torch.distributed.fsdp import CPUOffloadPolicy, FSDPModule  # noqa: PLC0415 - for those who use it
+def _check_policy(module: Any) -> Any:
+    """The module. Raises `ParameterError` if it computes in another type, or keeps its shards elsewhere."""
+    from torch.distributed.fsdp import CPUOffloadPolicy, FSDPModule
 
     if not isinstance(module, FSDPModule):
         raise ParameterError(
@@ -221,7 +227,8 @@ def _check_policy(module: Any) -> None:
         )
     state: Any = module._get_fsdp_state()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     policy = state._mp_policy  # noqa: SLF001
-    if any(each not in (None, torch.float32) for each in (policy.param_dtype, policy.reduce_dtype, policy.output_dtype)):
+    types = {policy.param_dtype, policy.reduce_dtype, policy.output_dtype}
+    if not types <= {None, torch.float32}:
         raise ParameterError(
             "fully_shard was given a mixed precision policy, and private training is in float32: leave mp_policy out"
         )
@@ -230,11 +237,12 @@ def _check_policy(module: Any) -> None:
             "fully_shard was told to offload shards to the CPU, where private training computes anyway: leave "
             "offload_policy out"
         )
+    return module
 
 
 def _check_mesh(name: str, spread: Any, count: int) -> None:
     """Raise `ParameterError` for a parameter that is not in equal parts on the CPUs of all processes in turn."""
-    from torch.distributed.tensor import Shard  # noqa: PLC0415 - for those who use it
+    from torch.distributed.tensor import Shard
 
     mesh = spread.device_mesh
     if mesh.ndim != 1 or mesh.mesh.tolist() != list(range(count)) or type(spread.placements[0]) is not Shard:
@@ -251,8 +259,8 @@ def _local(spread: Any) -> Tensor:
 
 
 def _part(spread: Any, full: Tensor) -> Tensor:
-    """This process's part of a whole tensor, spread as another one is."""
-    from torch.distributed.tensor import distribute_tensor  # noqa: PLC0415 - for those who use it
+    """The part of a whole tensor that this process has, spread as another one is."""
+    from torch.distributed.tensor import distribute_tensor
 
     return distribute_tensor(full, spread.device_mesh, spread.placements, src_data_rank=None)
 

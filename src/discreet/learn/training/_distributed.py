@@ -264,14 +264,8 @@ class Worker:
         self._net, self._wire = net, Wire(timeout)
         if not self._wire.rank:
             raise ParameterError("this is process 0, which has the session: make a learn.Private with processes= here")
-        self._shards: Shards | None = None
-        if is_sharded(net):
-            if optimizer is None:
-                raise ParameterError(
-                    "each process moves its shards of this network: give the same optimiser as in process 0, as "
-                    "learn.Worker(net, optimizer=…)"
-                )
-            self._shards = Shards(net, optimizer, self._wire)
+        self._is_sharded = is_sharded(net)
+        self._shards = Shards(net, optimizer, self._wire) if self._is_sharded and optimizer is not None else None
         self._exchange: Exchange | None = None
         self._waiting: int | None = None
         self._is_running = False
@@ -302,14 +296,7 @@ class Worker:
             self._is_running = False
 
     def _batches(self) -> Generator[Batch]:
-        kind, number = self._heard()
-        while kind is _Kind.OPEN:
-            self._waiting = 0
-            if self._shards is None:
-                raise ParameterError("the network is sharded in process 0 and not here: build the same one in each")
-            self._report()
-            self._shards.open()
-            kind, number = self._heard()
+        kind, number = self._opened()
         if kind is _Kind.END and self._exchange is not None:  # the same training once more
             self._share_state()
             return
@@ -358,9 +345,26 @@ class Worker:
                 case _:
                     raise LedgerError("process 0 goes on with another training than this process")
 
+    def _opened(self) -> tuple[_Kind, int]:
+        """What process 0 says first, once the network is whole where it is sharded."""
+        kind, number = self._heard()
+        while kind is _Kind.OPEN:
+            self._waiting = 0
+            if not self._is_sharded:
+                raise ParameterError("the network is sharded in process 0 and not here: build the same one in each")
+            if self._shards is None:
+                raise ParameterError(
+                    "each process moves its shards of this network: give the same optimiser as in process 0, as "
+                    "learn.Worker(net, optimizer=…)"
+                )
+            self._report()
+            self._shards.open()
+            kind, number = self._heard()
+        return kind, number
+
     def _taken(self, settings: Mapping[str, Any]) -> tuple[UnitGradients, tuple[Column, Column]]:
         """What process 0 asks for, on this network. Raises `ParameterError` if that is another one."""
-        if self._shards is not None and not self._shards.is_open:
+        if self._is_sharded and (self._shards is None or not self._shards.is_open):
             raise ParameterError("the network is sharded here and not in process 0: build the same one in each")
         clipping = _CLIPPINGS[settings["clipping"]["kind"]](**settings["clipping"]["of"])
         gradients = UnitGradients(self._net, clipping, Exact(settings["steps"]))
@@ -457,4 +461,3 @@ def _take_settings(optimizer: torch.optim.Optimizer, payload: bytes) -> None:
 
 def _shapes(net: nn.Module) -> list[list[Any]]:
     return [[name, list(each.shape), str(each.dtype)] for name, each in sorted(net.state_dict().items())]
-

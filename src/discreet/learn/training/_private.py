@@ -16,7 +16,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import inputs_of_plan
 from discreet.learn.correlated import CorrelatedNoise
 from discreet.learn.gradients import Adaptive, Clipping, Column, uncompiled
-from discreet.learn.processes import Shards, is_sharded
+from discreet.learn.processes import is_sharded
 from discreet.learn.training._adder import Adder
 from discreet.learn.training._checkpoint import Checkpoint, packed, read_checkpoint, write_checkpoint
 from discreet.learn.training._distributed import Processes, check_bare
