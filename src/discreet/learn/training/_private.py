@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import inputs_of_plan
 from discreet.learn.correlated import CorrelatedNoise
 from discreet.learn.gradients import Adaptive, Clipping, Column, uncompiled
+from discreet.learn.processes import is_sharded
 from discreet.learn.training._adder import Adder
 from discreet.learn.training._checkpoint import (
     Checkpoint,
@@ -144,8 +146,30 @@ class Private:
     ) -> None:
         net = uncompiled(net)
         check_bare(net)
-        places = choices.places
-        self._path = path
+        self._path, self._shards = path, None
+        if not is_sharded(net):
+            self._check(net, optimizer, data, choices, processes)
+            return
+        if processes is None:
+            raise ParameterError(
+                "this network is sharded, over processes that are to compute together: give "
+                "processes=learn.Processes() here, and in each of the others learn.Worker(net, optimizer=…)"
+            )
+        self._shards = processes.open(net, optimizer)
+        try:
+            self._check(net, self._shards.whole_optimizer(), data, choices, processes)
+        finally:
+            self._shards.close()
+
+    def _check(
+        self,
+        net: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        data: Records | Tensors,
+        choices: Choices,
+        processes: Processes | None,
+    ) -> None:
+        path, places = self._path, choices.places
         self._net, self._optimizer, self._data = net, optimizer, data
         self._settings = settings_of(net, optimizer, data, choices)
         if path is not None:
@@ -160,7 +184,8 @@ class Private:
             self._gradients, self._exchange, places, self._settings.grid, by_unit=self._settings.by_unit,
             weight=0 if count is None else count.weight,
         )  # fmt: skip
-        self._update = Update(self._gradients, optimizer, self._settings.divisor, count)
+        step = None if self._shards is None or processes is None else partial(processes.step, optimizer)
+        self._update = Update(self._gradients, optimizer, self._settings.divisor, count, step)
         self._mean = WeightMean(self._gradients.parameters, self._settings.steps) if choices.average else None
         self._is_running = False
         self.network: Network | None = None
@@ -193,7 +218,7 @@ class Private:
             if self._processes is None:
                 yield from self._batches(checkpoint, every)
             else:
-                yield from self._processes.led(self._batches(checkpoint, every), self._net)
+                yield from self._processes.led(self._batches(checkpoint, every), self._net, self._shards)
         finally:
             self._is_running = False
 
@@ -218,6 +243,9 @@ class Private:
             if saved.people != people:
                 raise ParameterError("the checkpoint is of another training: it has another count of people")
             saved.restore(self._net, self._optimizer)
+            if self._processes is not None and self._shards is not None:
+                self._processes.load_optimizer_state(self._optimizer.state_dict())
+                self._optimizer.state.clear()
             if self._mean is not None:
                 self._mean.tensors = dict(saved.averaged)
         clip = self._settings.clip if saved is None else saved.clip
@@ -340,12 +368,18 @@ class Private:
             training.run.id,
             training.public,
             self._net.state_dict(),
-            self._optimizer.state_dict(),
+            self._optimizer_state(),
             noise.state(),
             {} if self._mean is None else self._mean.tensors,
             self._update.clip,
             None if self._settings.counting is None else self._settings.people,
         )
+
+    def _optimizer_state(self) -> dict[str, Any]:
+        """What the optimiser keeps; of one that is shared out to processes, all of it."""
+        if self._processes is None or self._shards is None:
+            return self._optimizer.state_dict()
+        return self._processes.optimizer_state()
 
     def _finish(self, training: TrainingRun, still: StillTensors) -> None:
         if self._mean is not None:

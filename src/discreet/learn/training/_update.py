@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ _MOST_EXACT = 1 << 62
 class Update:
     """Moves a network's parameters by noisy sums, and the clip too, where a count of lengths is in them.
 
+    With a `step`, that is called in place of the optimiser's, once the parameters have their gradients.
+
     Attributes
     ----------
     divisor
@@ -31,8 +34,10 @@ class Update:
         optimizer: torch.optim.Optimizer,
         divisor: float | None,
         count: LengthCount | None = None,
+        step: Callable[[], None] | None = None,
     ) -> None:
         self._gradients, self._optimizer, self._first_clip = gradients, optimizer, gradients.clipping.bound
+        self._step = step
         self.set_divisor(divisor, count)
 
     def set_divisor(self, divisor: float | None, count: LengthCount | None) -> None:
@@ -65,7 +70,7 @@ class Update:
         for name, part in self._gradients.split(flat).items():
             parameter = self._gradients.parameters[name]
             parameter.grad = part.to(parameter.dtype).clone()
-        self._optimizer.step()
+        self._optimizer.step() if self._step is None else self._step()
         self._optimizer.zero_grad(set_to_none=True)
         if self._count is not None:
             self.set_clip(self._count.moved(self._gradients.clipping.bound, float(noisy[-1])))
