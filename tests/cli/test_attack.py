@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet import attack
-from discreet.anonymize import KAnonymity
+from discreet.anonymize import KAnonymity, LDiversity
 
 QUASI = ["age", "town"]
 QUASI_OPTION = ("--quasi", "age,town")
@@ -44,8 +44,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pa.Table:
 
 def test_every_attack_teaches(cli: Any) -> None:
     for name in (
-        "linkage", "histories", "homogeneity", "intersection", "downcoding", "singling-out", "linkability", "inference",
-        "closeness",
+        "linkage", "histories", "homogeneity", "intersection", "downcoding", "minimality", "singling-out",
+        "linkability", "inference", "closeness",
     ):  # fmt: skip
         done = cli("attack", name, "--help")
         assert done.code == 0 and f"discreet attack {name}" in done.out
@@ -81,6 +81,29 @@ def test_attacks_on_classes(cli: Any, files: pa.Table) -> None:
     assert done.json == attack.intersection(one, two, QUASI, "illness").to_json()
     done = cli("attack", "downcoding", "one.parquet", "people.csv", *QUASI_OPTION, "--format", "json")
     assert done.json == attack.downcoding(one, files, QUASI).to_json()
+
+
+def test_minimality(cli: Any, files: pa.Table) -> None:
+    diverse = KAnonymity(3, QUASI, ["illness"], l=3).fit_transform(files)
+    pq.write_table(diverse.table, "diverse.parquet")
+    asked = (
+        "attack",
+        "minimality",
+        "diverse.parquet",
+        "people.csv",
+        *QUASI_OPTION,
+        "--sensitive",
+        "illness",
+        "--k",
+        "3",
+    )
+    done = cli(*asked, "--l", "3", "--format", "json")
+    expected = attack.minimality(diverse.table, files, QUASI, LDiversity("illness", 3), k=3)
+    assert (done.json["attack"], done.json["targets"]) == ("minimality", expected.targets)
+    for more in ((), ("--l", "3", "--t", "0.1")):
+        refused = cli(*asked, *more)
+        assert refused.code == 2 and "--l or --t" in refused.err
+    assert cli(*asked, "--l", "9").code == 2
 
 
 def test_hierarchies_are_read(cli: Any, files: pa.Table) -> None:

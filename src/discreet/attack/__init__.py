@@ -7,7 +7,7 @@ another one may have one. Only the ledger bounds all of them.
 from __future__ import annotations
 
 from discreet.attack._outcome import Control, Outcome, proportion_interval
-from discreet.attack.anonymized import downcoding, homogeneity, intersection
+from discreet.attack.anonymized import downcoding, homogeneity, intersection, minimality
 from discreet.attack.differencing import averaging, differencing, tracker
 from discreet.attack.linkage import histories, linkage
 from discreet.attack.membership import MembershipOutcome, Shadows, membership, membership_in_means
@@ -34,6 +34,7 @@ __all__ = [
     "membership",
     "membership_in_means",
     "microdata",
+    "minimality",
     "proportion_interval",
     "reconstruct",
     "reconstruction",

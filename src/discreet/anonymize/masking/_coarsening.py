@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.anonymize.hierarchies import ANY, Hierarchy
 from discreet.anonymize.masking._mask import Mask, of_different_texts
 from discreet.errors import ParameterError
-from discreet.noise import fresh_draws
+from discreet.noise import permutation
 
 __all__ = ["Generalize", "Round", "Shuffle", "Suppress", "Truncate"]
 
@@ -94,5 +93,4 @@ class Shuffle(Mask):
 
     def apply(self, column: pa.ChunkedArray[Any]) -> pa.Array | pa.ChunkedArray[Any]:
         """See `Mask.apply`."""
-        # Equal keys would leave two rows in order: 62 bits make that as good as impossible.
-        return column.take(np.argsort(fresh_draws().below(1 << 62, len(column)), kind="stable"))
+        return column.take(pa.array(permutation(len(column))))

@@ -5,5 +5,6 @@ from __future__ import annotations
 from discreet.attack.anonymized._downcoding import downcoding
 from discreet.attack.anonymized._homogeneity import homogeneity
 from discreet.attack.anonymized._intersection import intersection
+from discreet.attack.anonymized._minimality import minimality
 
-__all__ = ["downcoding", "homogeneity", "intersection"]
+__all__ = ["downcoding", "homogeneity", "intersection", "minimality"]

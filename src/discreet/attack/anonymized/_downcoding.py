@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from discreet.anonymize import Hierarchy, read_frame
 from discreet.attack._bags import bag, shared
+from discreet.attack._classes import codes_of, read_classes, values_of
 from discreet.attack._outcome import Control, Outcome
-from discreet.attack.anonymized._classes import published, values_of
 from discreet.attack.linkage import compatible
 from discreet.errors import ParameterError
 
@@ -65,7 +65,7 @@ def downcoding(
     >>> downcoding(release, original, ["town"]).success
     1.0
     """
-    rows = published(release, quasi, [])
+    rows = read_classes(release, quasi)
     truth = read_frame(original).table
     at_large = truth if prior is None else read_frame(prior).table
     if truth.num_rows != rows.table.num_rows:
@@ -82,7 +82,7 @@ def downcoding(
         place = {each: i for i, each in enumerate(listed)}
         codes = np.array([place[each] for each in own_values], np.int64)
         shares = np.bincount([place[each] for each in usual], minlength=len(listed))
-        cell_codes, cells = rows.codes(name)
+        cell_codes, cells = codes_of(rows.table, name)
         tree = (hierarchies or {}).get(name)
         fits = compatible(cells, listed, tree)
         for start, end in pairwise(ends):

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from discreet.attack._classes import codes_of, read_classes
 from discreet.attack._outcome import Control, Outcome
-from discreet.attack.anonymized._classes import published
 
 __all__ = ["homogeneity"]
 
@@ -39,10 +39,9 @@ def homogeneity(release: object, quasi: Sequence[str], sensitive: str) -> Outcom
     >>> homogeneity(table, ["age"], "illness").claims
     3
     """
-    rows = published(release, quasi, [sensitive])
-    codes, values = rows.codes(sensitive)
-    counts = np.zeros((rows.count, len(values)), np.int64)
-    np.add.at(counts, (rows.class_of, codes), 1)
+    rows = read_classes(release, quasi, [sensitive])
+    codes, values = codes_of(rows.table, sensitive)
+    counts = rows.counts(codes, len(values))
     overall = counts.sum(axis=0)
     # Ties go to what is more frequent in the table.
     ranked = counts * (int(overall.max()) + 1) + overall

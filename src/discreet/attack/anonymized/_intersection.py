@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.attack._classes import checked_truth, codes_of, read_classes
 from discreet.attack._outcome import Control, Outcome
-from discreet.attack.anonymized._classes import Published, published
-from discreet.errors import ParameterError
-from discreet.noise import fresh_draws
+from discreet.noise import permutation
 
 __all__ = ["intersection"]
 
@@ -50,15 +49,17 @@ def intersection(  # noqa: PLR0913
     ParameterError
         For columns that are missing, and a truth that does not fit.
     """
-    ours, theirs = published(first, quasi, [sensitive]), published(second, second_quasi or quasi, [sensitive])
-    other = _other_rows(truth, ours, theirs)
+    ours, theirs = read_classes(first, quasi, [sensitive]), read_classes(second, second_quasi or quasi, [sensitive])
+    called = "first table", "second table"
+    other = checked_truth(truth, ours.table.num_rows, theirs.table.num_rows, called)
     seen = other >= 0
-    codes, values = ours.codes(sensitive)
-    their_codes, their_values = theirs.codes(sensitive)
+    codes, values = codes_of(ours.table, sensitive)
+    their_codes, their_values = codes_of(theirs.table, sensitive)
     place = {each: i for i, each in enumerate(values)}
-    translated = np.array([place.get(each, -1) for each in their_values])[their_codes]
-    here = _values_of(ours.class_of, codes, len(values))
-    there = _values_of(theirs.class_of[translated >= 0], translated[translated >= 0], len(values), theirs.count)
+    # Values that the first table has not go into a column of their own, which is left out.
+    translated = np.array([place.get(each, len(values)) for each in their_values])[their_codes]
+    here = ours.counts(codes, len(values)) > 0
+    there = theirs.counts(translated, len(values) + 1)[:, :-1] > 0
     left = here[ours.class_of]
     classes = theirs.class_of[other[seen]]
     both, contradicted = _keep(left, seen, there[classes])
@@ -70,7 +71,7 @@ def intersection(  # noqa: PLR0913
     in_second = float(((there[classes].sum(axis=1) == 1) & (there[classes] & own[seen]).any(axis=1)).sum()) / len(codes)
     usual, lucky = 0.0, 0.0
     for _ in range(_DEALS):
-        dealt = classes[np.argsort(fresh_draws().below(1 << 62, len(classes)), kind="stable")]
+        dealt = classes[permutation(len(classes))]
         by_chance, apart = _keep(left, seen, there[dealt])
         usual += apart / _DEALS
         lucky += float(((by_chance.sum(axis=1) == 1) & (by_chance & own).any(axis=1)).mean()) / _DEALS
@@ -98,26 +99,3 @@ def _keep(left: NDArray[np.bool_], seen: NDArray[np.bool_], there: NDArray[np.bo
     has_none = ~both.any(axis=1)
     both[has_none] = left[has_none]
     return both, int(has_none.sum())
-
-
-def _other_rows(
-    truth: Sequence[int] | NDArray[np.int64] | None, ours: Published, theirs: Published
-) -> NDArray[np.int64]:
-    rows, others = ours.table.num_rows, theirs.table.num_rows
-    if truth is None:
-        if rows != others:
-            raise ParameterError(f"the tables have {rows:,} and {others:,} rows: say by truth= which row is whose")
-        return np.arange(rows)
-    other = np.asarray(truth)
-    if other.shape != (rows,) or other.dtype.kind not in "iu" or not ((other >= -1) & (other < others)).all():
-        raise ParameterError("truth is a row of the second table for each row of the first, or -1")
-    return other.astype(np.int64)
-
-
-def _values_of(
-    class_of: NDArray[np.int64], codes: NDArray[np.int64], size: int, count: int | None = None
-) -> NDArray[np.bool_]:
-    """For each class which values it has."""
-    has = np.zeros((int(class_of.max(initial=-1)) + 1 if count is None else count, size), bool)
-    has[class_of, codes] = True
-    return has

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.anonymize import Hierarchy, read_frame
+from discreet.attack._classes import Classes, checked_truth, classes_of, codes_of, joined_codes
 from discreet.attack._outcome import Control, Outcome
 from discreet.attack.linkage._cells import compatible, is_generalised
 from discreet.errors import ParameterError
@@ -63,14 +64,14 @@ def linkage(
                 raise ParameterError(f"the {called} has no column {name}, on which both are to be joined")
     if not on:
         raise ParameterError("name the columns that both tables have: on=['zip', 'born', 'sex']")
-    row_of = _truth(truth, published.num_rows, known.num_rows)
-    rows, people = _distinct(published, on), _distinct(known, on)
+    row_of = checked_truth(truth, known.num_rows, published.num_rows, ("register", "release"))
+    rows, people = classes_of(published, on), classes_of(known, on)
     fits, only, fitting = _join(published, known, on, hierarchies or {}, rows, people)
-    claimed = (fits[people.of_row] == 1) & (fitting[only[people.of_row]] == 1)
-    guess = np.where(claimed, rows.first[only[people.of_row]], -1)
+    claimed = (fits[people.class_of] == 1) & (fitting[only[people.class_of]] == 1)
+    guess = np.where(claimed, rows.first[only[people.class_of]], -1)
     right = claimed & (guess == row_of)
     evidence = pa.table(
-        [pa.array(fits[people.of_row]), pa.array(guess), pa.array(claimed), pa.array(right)],
+        [pa.array(fits[people.class_of]), pa.array(guess), pa.array(claimed), pa.array(right)],
         ["rows that fit", "row", "claimed", "right"],
     )
     return Outcome(
@@ -84,59 +85,20 @@ def linkage(
     )
 
 
-def _truth(truth: Sequence[int] | _Ints | None, rows: int, people: int) -> _Ints:
-    if truth is None:
-        if rows != people:
-            raise ParameterError(
-                f"the release has {rows:,} rows and the register {people:,}: say by truth= which row is whose"
-            )
-        return np.arange(rows)
-    row_of = np.asarray(truth)
-    if row_of.shape != (people,) or row_of.dtype.kind not in "iu" or not ((row_of >= -1) & (row_of < rows)).all():
-        raise ParameterError("truth is a row of the release for each row of the register, or -1")
-    return row_of.astype(np.int64)
-
-
-class _Distinct:
-    """The different rows of a table: the first of each, how many there are of each, and which each row is."""
-
-    def __init__(self, of_row: _Ints) -> None:
-        _, self.first, self.of_row, self.counts = np.unique(
-            of_row, return_index=True, return_inverse=True, return_counts=True
-        )
-
-
-def _distinct(table: pa.Table, names: Sequence[str]) -> _Distinct:
-    keys = np.zeros(table.num_rows, np.int64)
-    for name in names:
-        codes = _codes(table, name)[0]
-        keys = np.unique(keys * (int(codes.max()) + 1) + codes, return_inverse=True)[1].astype(np.int64)
-    return _Distinct(keys)
-
-
-def _codes(table: pa.Table, name: str) -> tuple[_Ints, list[object]]:
-    """The place of each row's value in the list of different ones."""
-    # NaN is unequal to itself, and would be unique in each row.
-    values = [None if each != each else each for each in table.column(name).to_pylist()]  # noqa: PLR0124
-    places: dict[object, int] = {}
-    codes = np.array([places.setdefault(each, len(places)) for each in values], np.int64)
-    return codes, list(places)
-
-
 def _join(  # noqa: PLR0913, PLR0917
     published: pa.Table,
     known: pa.Table,
     on: Sequence[str],
     hierarchies: Mapping[str, Hierarchy],
-    rows: _Distinct,
-    people: _Distinct,
+    rows: Classes,
+    people: Classes,
 ) -> tuple[_Ints, _Ints, _Ints]:
     """Of each different person how many rows fit, and one of them; of each different row how many people fit."""
     tables: list[tuple[NDArray[np.bool_], _Ints, _Ints]] = []
     is_exact = True
     for name in on:
-        cell_codes, cells = _codes(published, name)
-        value_codes, values = _codes(known, name)
+        cell_codes, cells = codes_of(published, name)
+        value_codes, values = codes_of(known, name)
         fits = compatible(cells, values, hierarchies.get(name))
         is_exact = is_exact and not any(map(is_generalised, cells)) and int(fits.sum(axis=0).max()) <= 1
         tables.append((fits, cell_codes[rows.first], value_codes[people.first]))
@@ -151,14 +113,14 @@ def _join(  # noqa: PLR0913, PLR0917
         fits = np.ones((len(rows.first[part]), len(people.first)), bool)
         for table, cells, values in tables:
             fits &= table[cells[part]][:, values]
-        fitting_rows += rows.counts[part] @ fits
-        fitting_people[part] = fits @ people.counts
+        fitting_rows += rows.sizes[part] @ fits
+        fitting_people[part] = fits @ people.sizes
         one = np.where(fits.any(axis=0), first + fits.argmax(axis=0), one)
     return fitting_rows, one, fitting_people
 
 
 def _exact_join(
-    tables: Sequence[tuple[NDArray[np.bool_], _Ints, _Ints]], rows: _Distinct, people: _Distinct
+    tables: Sequence[tuple[NDArray[np.bool_], _Ints, _Ints]], rows: Classes, people: Classes
 ) -> tuple[_Ints, _Ints, _Ints]:
     """The same where each value fits one cell at most: both are looked up by the cells."""
     keys = np.zeros(len(rows.first) + len(people.first), np.int64)
@@ -166,11 +128,10 @@ def _exact_join(
     for table, cells, values in tables:
         cell_of_value = np.where(table.any(axis=0), table.argmax(axis=0), -1)[values]
         there &= cell_of_value >= 0
-        both = np.r_[cells, np.maximum(cell_of_value, 0)]
-        keys = np.unique(keys * (int(both.max()) + 1) + both, return_inverse=True)[1].astype(np.int64)
+        keys = joined_codes(keys, np.r_[cells, np.maximum(cell_of_value, 0)])
     row_keys, person_keys = keys[: len(rows.first)], keys[len(rows.first) :]
     row_of_key = np.full(int(keys.max()) + 1, -1)
     row_of_key[row_keys] = np.arange(len(rows.first))
     row = np.where(there, row_of_key[person_keys], -1)
-    fitting_people = np.bincount(row[row >= 0], weights=people.counts[row >= 0], minlength=len(rows.first))
-    return np.where(row >= 0, rows.counts[row], 0), np.maximum(row, 0), fitting_people.astype(np.int64)
+    fitting_people = np.bincount(row[row >= 0], weights=people.sizes[row >= 0], minlength=len(rows.first))
+    return np.where(row >= 0, rows.sizes[row], 0), np.maximum(row, 0), fitting_people.astype(np.int64)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.elapsed import report_step
 from discreet.errors import ParameterError
-from discreet.noise import fresh_draws
+from discreet.noise import permutation
 
 __all__ = ["Shadows", "confidences", "train_shadows"]
 
@@ -71,8 +71,7 @@ def train_shadows(
         if i % 2:
             was_in[i] = ~was_in[i - 1]
         else:
-            chosen = np.argsort(fresh_draws().below(1 << 62, people), kind="stable")[: people // 2]
-            was_in[i, chosen] = True
+            was_in[i, permutation(people)[: people // 2]] = True
         logits[i] = confidences(train(rows[was_in[i]], labels[was_in[i]]), rows, labels)
         report_step(i + 1, count)
     return Shadows(logits, was_in)

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from discreet.attack._outcome import Control, Outcome
 from discreet.attack.membership import MembershipOutcome, membership_outcome
-from discreet.attack.synthetic._rows import Rows, Tables, read_tables
+from discreet.attack.synthetic._rows import Rows, Tables, random_places, read_tables
 from discreet.errors import ParameterError
-from discreet.noise import fresh_draws
 
 __all__ = ["closeness", "inference", "linkability"]
 
@@ -117,7 +116,7 @@ def closeness(synthetic: object, original: object, control: object, *, targets: 
         raise ParameterError(f"targets is a number of people, 1 or more, not {targets!r}")
     scores: list[NDArray[np.float64]] = []
     for rows in (tables.original, tables.control):
-        chosen = rows[_some(len(rows), targets)]
+        chosen = rows[random_places(len(rows), targets)]
         columns = list(range(len(tables.names)))
         near = [_distances(part, tables, columns).min(axis=1) for part in _parts(chosen, len(tables.synthetic))]
         scores.append(-np.concatenate(near).astype(np.float64))
@@ -137,7 +136,7 @@ def _compared(
     results: list[NDArray[np.bool_]] = []
     chosen: list[NDArray[np.int64]] = []
     for rows in (tables.original, tables.control):
-        places = _some(len(rows), targets)
+        places = random_places(len(rows), targets)
         chosen.append(places)
         results.append(
             np.concatenate(
@@ -150,11 +149,6 @@ def _compared(
     right, usual = results
     evidence = pa.table([pa.array(chosen[0]), pa.array(right)], ["row", "right"])
     return Outcome(attack, int(right.sum()), len(right), Control(float(usual.mean()), len(usual)), evidence)
-
-
-def _some(count: int, most: int) -> NDArray[np.int64]:
-    """So many different places at random."""
-    return np.argsort(fresh_draws().below(1 << 62, count), kind="stable")[:most]
 
 
 def _parts(rows: Rows, others: int) -> list[Rows]:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from discreet.anonymize import Frame, read_columns, read_frame
 from discreet.errors import ParameterError
+from discreet.noise import permutation
 
-__all__ = ["Rows", "Tables", "read_tables"]
+__all__ = ["Rows", "Tables", "random_places", "read_tables"]
 
 Rows = NDArray[np.float64]
 """A row each, a column each: a number, or the place of a category."""
@@ -75,3 +76,8 @@ def read_tables(synthetic: object, original: object, control: object) -> Tables:
         raise ParameterError(f"the numbers of {names[int(np.isinf(spans).argmax())]} are too far apart: rescale them")
     values = tuple((each.values, each.places) for each in columns)
     return Tables(tuple(names), starts, spans, values, rows[:first], rows[first:second], rows[second:])
+
+
+def random_places(count: int, most: int) -> NDArray[np.int64]:
+    """So many different places at random, of those from 0 on; all of them in random order if there are no more."""
+    return permutation(count)[:most]

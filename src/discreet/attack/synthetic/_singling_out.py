@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.attack._outcome import Control, Outcome
-from discreet.attack.synthetic._rows import Rows, Tables, read_tables
+from discreet.attack.synthetic._rows import Rows, Tables, random_places, read_tables
 from discreet.errors import ParameterError
 from discreet.noise import fresh_draws
 
@@ -56,7 +55,9 @@ def singling_out(
         raise ParameterError("no predicate is true of one synthetic row alone: take more columns")
     size = min(len(tables.original), len(tables.control))
     # At random: the first rows of a table that is in some order are not like the others.
-    ours, theirs = (np.ascontiguousarray(each[_some(len(each), size)].T) for each in (tables.original, tables.control))
+    ours, theirs = (
+        np.ascontiguousarray(each[random_places(len(each), size)].T) for each in (tables.original, tables.control)
+    )
     right = np.array([_matching(ours, each) == 1 for each in predicates])
     usual = np.array([_matching(theirs, each) == 1 for each in predicates])
     words = [
@@ -76,7 +77,7 @@ def _of_one_column(tables: Tables, most: int) -> list[_Predicate]:
         predicates += [((column, "=", float(value)),) for value in values[counts == 1]]
         if span:
             predicates += [((column, "<=", float(values[0])),), ((column, ">=", float(values[-1])),)]
-    return [predicates[i] for i in _some(len(predicates), most)]
+    return [predicates[i] for i in random_places(len(predicates), most)]
 
 
 def _of_several(tables: Tables, columns: int, most: int) -> list[_Predicate]:
@@ -86,7 +87,7 @@ def _of_several(tables: Tables, columns: int, most: int) -> list[_Predicate]:
     predicates: dict[_Predicate, None] = {}
     for each in picked:
         row = rows[each]
-        chosen = sorted(_some(len(tables.names), columns))
+        chosen = sorted(random_places(len(tables.names), columns))
         signs = ["=" if not tables.spans[i] else ">=" if row[i] > middle[i] else "<=" for i in chosen]
         predicate = tuple((int(i), sign, float(row[i])) for i, sign in zip(chosen, signs, strict=True))
         if predicate not in predicates and _matching(by_column, predicate) == 1:
@@ -94,11 +95,6 @@ def _of_several(tables: Tables, columns: int, most: int) -> list[_Predicate]:
             if len(predicates) == most:
                 break
     return list(predicates)
-
-
-def _some(count: int, most: int) -> NDArray[np.int64]:
-    """So many different places at random."""
-    return np.argsort(fresh_draws().below(1 << 62, count), kind="stable")[:most]
 
 
 def _matching(by_column: Rows, predicate: _Predicate) -> int:

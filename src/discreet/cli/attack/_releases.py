@@ -1,7 +1,8 @@
-"""`discreet attack linkage`, `histories`, `homogeneity`, `intersection` and `downcoding`, on published tables."""
+"""`discreet attack linkage`, `histories`, `homogeneity`, `intersection`, `downcoding`, `minimality`: on releases."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -28,17 +29,26 @@ from discreet.cli.attack._tables import (
 )
 from discreet.cli.ledger._options import Shape, ShapeOption
 from discreet.elapsed import elapsed
+from discreet.errors import ParameterError
 
-__all__ = ["EXAMPLES", "downcoding", "histories", "homogeneity", "intersection", "linkage"]
+__all__ = ["EXAMPLES", "downcoding", "histories", "homogeneity", "intersection", "linkage", "minimality"]
 
 EXAMPLES = (
     "[bold]Examples[/bold]\n\n"
     "  discreet attack linkage release.csv register.csv --on zip,born,sex\n\n"
     "  discreet attack homogeneity release.csv --quasi age,town --sensitive illness --accept 0.05\n\n"
     "  discreet attack downcoding release.csv people.csv --quasi age,town --hierarchies trees.toml\n\n"
+    "  discreet attack minimality release.csv people.csv --quasi age,town --sensitive illness --k 10 --l 2\n\n"
     "[bold]Exit codes[/bold]\n\n"
     "  0 it ran, and the advantage is accepted if a limit was given; 1 it may be larger; 2 bad usage; 4 bad files"
 )
+
+
+class Cuts(StrEnum):
+    """Methods of which it is known what cuts they try."""
+
+    best = "best"
+    fast = "fast"
 
 
 def linkage(  # noqa: PLR0913 — an option each
@@ -213,5 +223,54 @@ def downcoding(  # noqa: PLR0913 — an option each
             names,
             hierarchies=read_hierarchies(hierarchies, truth, names),
             prior=None if prior is None else table_in(prior),
+        )
+    show_outcome(outcome, form, accept, evidence)
+
+
+def minimality(  # noqa: PLR0913 — an option each
+    release: ReleaseArgument,
+    original: OriginalArgument,
+    *,
+    quasi: QuasiOption,
+    sensitive: SensitiveOption,
+    k: Annotated[int, typer.Option("--k", metavar="K", min=1, show_default=False, help="The smallest class allowed.")],
+    diversity: Annotated[
+        int | None,
+        typer.Option("--l", metavar="L", min=1, show_default=False, help="Every class has so many different values."),
+    ] = None,
+    closeness: Annotated[
+        float | None,
+        typer.Option("--t", metavar="T", show_default=False, help="Or: every class is so near to the table."),
+    ] = None,
+    method: Annotated[
+        Cuts, typer.Option("--method", help="How the table was cut: anywhere, or at medians, as `anonymize` names it.")
+    ] = Cuts.best,
+    hierarchies: HierarchiesOption = None,
+    accept: AcceptOption = None,
+    evidence: EvidenceOption = None,
+    form: ShapeOption = Shape.table,
+) -> None:
+    """Guess who of a class has which value, since each cut of it failed the condition: --l or --t.
+
+    The original has the same rows in the same order as the release.
+    """
+    with elapsed():
+        from discreet import attack
+        from discreet.anonymize import LDiversity, TCloseness
+
+        check_evidence(evidence)
+        if (diversity is None) == (closeness is None):
+            raise ParameterError("name the condition that each class satisfies: --l or --t, one of them")
+        condition = TCloseness(sensitive, closeness) if closeness is not None else LDiversity(sensitive, diversity or 1)
+        published, truth = read_table(release), read_table(original)
+        names = named_columns(quasi, "--quasi")
+        outcome = attack.minimality(
+            published,
+            truth,
+            names,
+            condition,
+            k=k,
+            method=method.value,
+            hierarchies=read_hierarchies(hierarchies, truth, names),
         )
     show_outcome(outcome, form, accept, evidence)
