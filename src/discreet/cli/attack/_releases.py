@@ -262,7 +262,7 @@ def minimality(  # noqa: PLR0913 — an option each
         if (diversity is None) == (closeness is None):
             raise ParameterError("name the condition that each class satisfies: --l or --t, one of them")
         condition = TCloseness(sensitive, closeness) if closeness is not None else LDiversity(sensitive, diversity or 1)
-        published, truth = read_table(release), read_table(original)
+        published, truth = table_in(release), table_in(original)
         names = named_columns(quasi, "--quasi")
         outcome = attack.minimality(
             published,

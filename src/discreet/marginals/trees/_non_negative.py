@@ -67,7 +67,7 @@ def children_near(tree: Tree, level: int, cells: Numbers, above: Places, totals:
     parents = tree.parents[level - 1]
     rows, columns = np.nonzero((above > 0)[parents])
     table = _Table(rows, columns, cells[rows, columns], parents, above.astype(np.float64), totals.astype(np.float64))
-    start = (np.maximum.reduceat(cells, tree.starts[level - 1], axis=0) - above).ravel()
+    start = (np.maximum.reduceat(cells, tree.starts[level - 1], axis=0) - above.astype(np.float64)).ravel()
     table.columns_alone(start)
     table.turns(_TURNS, prune=True)
     late = np.unique(parents[np.abs(table.missed_rows()) > _CLOSE])
