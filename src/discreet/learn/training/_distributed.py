@@ -42,7 +42,7 @@ class _Kind(IntEnum):
     END = 6
     FAILED = 7
     OPEN = 8
-    KEPT = 9
+    SAVE = 9
     LOAD = 10
 
 
@@ -179,16 +179,16 @@ class Processes:
             self._say(_Kind.MOVE)
             self._wire.share_trained(list(self._parameters.values()))
 
-    def step(self, whole: torch.optim.Optimizer) -> None:
+    def step(self, gathered: torch.optim.Optimizer) -> None:
         """Each process moves its shards by its part of the noisy gradients, with the optimiser's settings of this one.
 
-        `whole` has the gradients, and knows how much noise is in them, if it wants to.
+        `gathered` has the gradients, and knows how much noise is in them, if it wants to.
         """
         shards = self._shards
         assert shards is not None
         gradients = [each.grad.flatten() for each in self._parameters.values() if each.grad is not None]
-        if isinstance(whole, DPAdam) and isinstance(shards.optimizer, DPAdam):
-            shards.optimizer.noise_variance = whole.noise_variance
+        if isinstance(gathered, DPAdam) and isinstance(shards.optimizer, DPAdam):
+            shards.optimizer.noise_variance = gathered.noise_variance
         self._say(_Kind.MOVE)
         self._wire.share_bytes(_settings_to_bytes(shards.optimizer))
         _step(self._wire, shards, self._parameters, torch.cat(gradients))
@@ -196,7 +196,7 @@ class Processes:
     def optimizer_state(self) -> dict[str, Any]:
         """What the optimisers of all processes keep of their shards, as if there were one."""
         assert self._shards is not None
-        self._say(_Kind.KEPT)
+        self._say(_Kind.SAVE)
         return self._shards.optimizer_state()
 
     def load_optimizer_state(self, state: Mapping[str, Any]) -> None:
@@ -334,7 +334,7 @@ class Worker:
                     _step(self._wire, self._shards, parameters, torch.zeros(gradients.size))
                 case _Kind.MOVE:
                     self._wire.share_trained(list(parameters.values()))
-                case _Kind.KEPT if self._shards is not None:
+                case _Kind.SAVE if self._shards is not None:
                     self._shards.optimizer_state()
                 case _Kind.LOAD if self._shards is not None:
                     self._shards.load_optimizer_state({})

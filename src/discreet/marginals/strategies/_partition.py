@@ -194,11 +194,11 @@ class Buckets:
         together = among[np.ix_(small, small)].sum()
         if sums[small].sum() < _NOTHING * np.sqrt(max(together, 0.0)):
             sums = np.where(small, 0.0, sums)
-        rounded = _whole(np.maximum(_simplex(sums, max(float(sums.sum()), 0.0)), 0.0))
+        rounded = _rounded(np.maximum(_simplex(sums, max(float(sums.sum()), 0.0)), 0.0))
         cells, width = np.zeros(partition.cells, np.int64), np.diff(partition.edges)
         for segment, total in enumerate(rounded.tolist()):
             buckets = np.flatnonzero(member[segment])
-            counts = _whole(_simplex(self.estimates[buckets], float(total))) if len(buckets) > 1 else [total]
+            counts = _rounded(_simplex(self.estimates[buckets], float(total))) if len(buckets) > 1 else [total]
             for bucket, count in zip(buckets.tolist(), counts, strict=True):
                 steps = np.arange(width[bucket] + 1) * int(count) // width[bucket]
                 cells[partition.edges[bucket] : partition.edges[bucket + 1]] = np.diff(steps)
@@ -228,7 +228,7 @@ def _simplex(values: Numbers, total: float) -> Numbers:
     return np.maximum(values - excess[last - 1], 0.0)
 
 
-def _whole(values: Numbers) -> Places:
+def _rounded(values: Numbers) -> Places:
     """Whole numbers within 1 of others, with their sum to the nearest: the largest fractions are rounded up."""
     rounded = np.floor(values + 1e-9).astype(np.int64)
     missing = round(float(values.sum())) - int(rounded.sum())
