@@ -63,7 +63,7 @@ class Shards:
         self._own = {name: each for name, each in named.items() if _is_spread(each)}
         for name, each in self._own.items():
             _check_mesh(name, each, wire.count)
-        self._gathered = {
+        self._plain = {
             name: nn.Parameter(torch.empty(0), requires_grad=each.requires_grad) for name, each in self._own.items()
         }
         names = {id(each): name for name, each in named.items()}
@@ -80,9 +80,9 @@ class Shards:
         self.close()
         self.is_open = True
         self._hold_aside()
-        for name, each in self._gathered.items():
+        for name, each in self._plain.items():
             each.data = torch.empty(self._own[name].shape)
-        self._replace(self._own, self._gathered)
+        self._replace(self._own, self._plain)
         self.gather()
 
     def close(self) -> None:
@@ -90,8 +90,8 @@ class Shards:
         if not self.is_open:
             return
         self.is_open = False
-        self._replace(self._gathered, self._own)
-        for each in self._gathered.values():
+        self._replace(self._plain, self._own)
+        for each in self._plain.values():
             each.data = torch.empty(0)
         for hooks, before in self._set_aside:
             later = {key: hook for key, hook in hooks.items() if key not in before}
@@ -104,13 +104,13 @@ class Shards:
         owns = list(self._own.values())
         with torch.no_grad():
             for name, full in zip(self._own, self._gathered(owns), strict=True):
-                self._gathered[name].copy_(full)
+                self._plain[name].copy_(full)
 
     def keep(self) -> None:
         """Give this process's shards what the whole parameters hold."""
         with torch.no_grad():
             for name, each in self._own.items():
-                _local(each).copy_(_local(_part(each, self._gathered[name].detach())))
+                _local(each).copy_(_local(_part(each, self._plain[name].detach())))
 
     def step(self, parameters: Mapping[str, nn.Parameter], gradients: Sequence[Tensor]) -> None:
         """Takes the optimiser's step on this process's part of whole gradients, and gathers. Collective."""
@@ -129,7 +129,7 @@ class Shards:
         """The optimiser of the whole parameters, as if they had never been sharded; with a state of zeros."""
         others = (each for each in self._net.parameters() if id(each) not in {id(one) for one in self._own.values()})
         memo: dict[int, Any] = {id(each): each for each in others}
-        memo |= {id(own): self._gathered[name] for name, own in self._own.items()}
+        memo |= {id(own): self._plain[name] for name, own in self._own.items()}
         for state in self.optimizer.state.values():
             memo |= {id(each): torch.zeros(each.shape) for each in state.values() if _is_spread(each)}
         copied = copy.deepcopy(self.optimizer, memo)
