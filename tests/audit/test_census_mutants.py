@@ -56,7 +56,7 @@ def test_there_are_many_each_with_its_own_name() -> None:
 @pytest.mark.soak
 def test_a_publication_that_is_seen_whole_shows_most_of_its_loss() -> None:
     """Certified at a confidence of 1 − 1e-9: ε ≥ .7 of 1."""
-    [audited] = run_entries(["CensusTables of two levels"], samples=100_000, confidence=1 - 1e-9)
+    [audited] = run_entries(["Publication of two levels"], samples=100_000, confidence=1 - 1e-9)
     assert not audited.violated
     assert audited.verdict.epsilon_lower >= 0.7, audited.verdict.sentence
 

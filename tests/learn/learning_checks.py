@@ -227,7 +227,7 @@ class Here:
     def accept(self, arithmetic: str) -> Here:
         return self
 
-    def led(self, batches: Any, net: nn.Module) -> Any:
+    def led(self, batches: Any, net: nn.Module, shards: Any) -> Any:
         return batches
 
     def begin(self, *_: Any, **__: Any) -> None: ...

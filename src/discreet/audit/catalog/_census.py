@@ -58,13 +58,13 @@ def census_entries() -> tuple[Entry, ...]:
     """The total of two areas and of both together at ε = 1, of which everything is seen.
 
     >>> [entry.name for entry in census_entries()]
-    ['CensusTables of two levels']
+    ['Publication of two levels']
     """
     spend = pure(1)
     crowd = np.array([400, 400])
     return (
         Entry(
-            name="CensusTables of two levels",
+            name="Publication of two levels",
             group="statistical tables",
             shown="Publication by discreet.census.publish(session, spec, spend=dp.pure(1))",
             mechanism=_Publications(spend),
