@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from discreet.anonymize import KAnonymity, intervals, load_taxonomy, read_columns, read_frame, verify
+from discreet.anonymize import KAnonymity, intervals, load_taxonomy, read_columns, read_frame, risk, verify
 from discreet.anonymize._losses import losses_of
 from discreet.anonymize.algorithms import Problem, full_domain
 from discreet.attack import homogeneity
@@ -105,6 +105,46 @@ def peers(goals: Goals, table: pa.Table, scratch: Path) -> None:
         goals.line(f"anonypy, k = {k}: NCP, CPU s", told)
 
 
+def uniqueness(goals: Goals, table: pa.Table) -> None:
+    """Estimates from samples of populations in which the unique are counted."""
+    dice = np.random.default_rng(29)
+    errors: dict[str, list[float]] = {"chosen": [], "pitman": [], "zayatz": []}
+    for name, population in known_populations(table, dice).items():
+        size, names = population.num_rows, population.column_names
+        for part in (0.01, 0.05, 0.2, 0.5):
+            sample = population.take(pa.array(dice.choice(size, int(size * part), replace=False)))
+            count, guess = (risk(sample, names, each).population for each in (population, size))
+            off = guess.unique - count.unique
+            if part >= 0.05:
+                errors["chosen"].append(off)
+                for model in ("pitman", "zayatz"):
+                    errors[model].append(guess.estimates[model] - count.unique)
+            near = {0.01: None, 0.05: 0.15 if size * part >= 10_000 else 0.25}.get(part, 0.07)
+            met = None if near is None else abs(off) <= near
+            shown = f"{count.unique:.3f} {guess.unique:.3f} [{guess.low:.2f}, {guess.high:.2f}]"
+            goal = "" if near is None else f"off <= {near}"
+            goals.line(f"{name}, {part:.0%}: unique, {guess.method}", shown, goal, met)
+    for model, listed in errors.items():
+        off = np.array(listed)
+        goals.line(f"samples of 5 % and more, {model}: bias, worst", f"{off.mean():+.3f}, {np.abs(off).max():.3f}")
+
+
+def known_populations(table: pa.Table, dice: np.random.Generator) -> dict[str, pa.Table]:
+    """Adult by several columns, and people whose classes have shares of several laws."""
+    several = [["age", "education", "occupation"], ["age", "sex", "race", "education", "hours-per-week"]]
+    populations = {f"Adult by {len(names)}": table.select(names) for names in (QUASI, *several)}
+    laws = {
+        "Zipf .7": np.arange(1, 200_001) ** -0.7,
+        "Zipf 1.1": np.arange(1, 500_001) ** -1.1,
+        "log-normal": dice.lognormal(0, 2, 150_000),
+        "gamma": dice.gamma(0.2, size=100_000),
+        "equal": np.ones(60_000),
+    }
+    for name, shares in laws.items():
+        populations[name] = pa.table({"cell": dice.choice(len(shares), 200_000, p=shares / shares.sum())})
+    return populations
+
+
 def peer(name: str, path: Path, seconds: float, k: int = 10) -> dict | None:
     python = python_of(PEERS)
     if not python.exists():
@@ -144,6 +184,7 @@ def main() -> int:
     )
     mondrian(goals, table)
     conditions(goals, table)
+    uniqueness(goals, table)
     if options.arx is not None:
         whole_columns(goals, table, options.arx)
     if options.large:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,10 +26,11 @@ from discreet.anonymize.masking import (
     Shuffle,
     Suppress,
     Truncate,
+    load_presidio,
     mask_table,
     recall,
 )
-from discreet.errors import ParameterError
+from discreet.errors import MissingExtra, ParameterError
 
 KEY = bytes(range(32))
 
@@ -150,6 +156,7 @@ def test_fakes_are_the_same_for_the_same_name_and_key() -> None:
     [
         ("mail a.b+c@x.example.org.", "mail [EMAIL]."),
         ("call +31 (0)20 555-0123 now", "call [PHONE] now"),
+        ("001-555-123-4567x890 or (212)555-0123 ext. 7.", "[PHONE] or [PHONE]."),
         ("born 1945-07-31 in 02138", "born [DATE] in 02138"),
         ("see https://example.org/a?b=1 or 10.0.0.1", "see [URL] or [IP]"),
         ("card 4111 1111 1111 1111, SSN 078-05-1120", "card [CARD], SSN [SSN]"),
@@ -166,8 +173,102 @@ def test_long_texts_are_masked_in_linear_time() -> None:
         FreeText().apply(column(text))
 
 
+@dataclass(frozen=True)
+class Passage:
+    start: int
+    end: int
+    score: float
+    entity_type: str
+
+
+class Gazetteer:
+    """An analyzer as presidio's is called, which knows some names."""
+
+    def __init__(self, **names: float) -> None:
+        self.names = names
+
+    def analyze(self, text: str, language: str, entities: list[str] | None = None) -> list[Passage]:
+        if language != "en":
+            raise ValueError("No matching recognizers were found to serve the request.")
+        assert entities is None
+        return [
+            Passage(each.start(), each.end(), score, "PERSON")
+            for name, score in self.names.items()
+            for each in re.finditer(name, text)
+        ]
+
+
+def test_what_an_analyzer_finds_is_masked_beside_patterns() -> None:
+    mask = FreeText(analyzer=Gazetteer(Ada=0.9, Bob=0.2))
+    texts = column("Ada called 555-0123-456, Bob and Ada did not", "Ada.L@example.org", None, "")
+    assert mask.apply(texts).to_pylist() == ["[PERSON] called [PHONE], Bob and [PERSON] did not", "[EMAIL]", None, ""]
+    assert replace(mask, least_score=0.1).apply(column("Bob")).to_pylist() == ["[PERSON]"]
+    assert recall(mask, ["Ada, 555-0123-456"], [["Ada", "555-0123-456"]]) == 1
+    with pytest.raises(ParameterError, match=r"column note .* the language 'nl'"):
+        mask_table(pa.table({"note": ["Ada"]}), {"note": FreeText(analyzer=Gazetteer(), language="nl")})
+
+
+def test_passages_that_overlap_are_masked_whole() -> None:
+    mask = FreeText({"NUMBER": r"\d+", "WORD": "x+"}, Gazetteer(a1=1, aa1=1))
+    assert mask.apply(column("aa12 xx", "1xx2")).to_pylist() == ["[PERSON] [WORD]", "[NUMBER][WORD][NUMBER]"]
+
+
+@pytest.mark.parametrize("passage", [Passage(0, 4, 1, "A"), Passage(-1, 2, 1, "A"), Passage(2, 2, 1, "A")])
+def test_an_analyzer_that_names_no_passage_is_refused(passage: Passage) -> None:
+    class Wrong:
+        def analyze(self, text: str, language: str, entities: list[str] | None = None) -> list[Passage]:
+            return [passage]
+
+    with pytest.raises(ParameterError, match="not in its text"):
+        FreeText(analyzer=Wrong()).apply(column("abc"))
+
+
+def test_without_presidio_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "presidio_analyzer", None)
+    with pytest.raises(MissingExtra, match=r"discreet\[text\]"):
+        load_presidio("en_core_web_lg")
+
+
+def test_presidio_is_given_a_model_that_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With the names that are called of presidio and spaCy; `tests/docs/test_extras.py` calls them themselves."""
+    removed: list[str] = []
+
+    class Provider:
+        def __init__(self, nlp_configuration: dict[str, Any]) -> None:
+            (self.model,) = nlp_configuration["models"]
+
+        def create_engine(self) -> dict[str, str]:
+            if self.model["lang_code"] == "xx":
+                raise OSError("[E053] no config.cfg")
+            return self.model
+
+    def engine(nlp_engine: dict[str, str], supported_languages: list[str]) -> SimpleNamespace:
+        assert nlp_engine == {"lang_code": "nl", "model_name": str(tmp_path)} and supported_languages == ["nl"]
+        return SimpleNamespace(registry=SimpleNamespace(remove_recognizer=removed.append))
+
+    modules = {
+        "spacy": {},
+        "spacy.util": {"is_package": lambda name: False},
+        "presidio_analyzer": {"AnalyzerEngine": engine},
+        "presidio_analyzer.nlp_engine": {"NlpEngineProvider": Provider},
+    }
+    for name, members in modules.items():
+        module = ModuleType(name)
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+    sys.modules["spacy"].util = sys.modules["spacy.util"]  # type: ignore[attr-defined]
+    load_presidio(tmp_path, "nl")
+    assert removed == ["EmailRecognizer"]
+    with pytest.raises(ParameterError, match="is not installed: python -m spacy download nl_core_news_sm"):
+        load_presidio("nl_core_news_sm", "nl")
+    with pytest.raises(ParameterError, match=r"cannot be loaded for xx: \[E053\]"):
+        load_presidio(tmp_path, "xx")
+
+
 def test_recall_is_measured_on_marked_texts() -> None:
     assert recall(FreeText(), ["Ada, 555-0123-456"], [["Ada", "555-0123-456"]]) == 0.5
+    half = FreeText({"FIRST": "Ada"})
+    assert recall(half, ["Ada Lovelace", "Ada", "Bo, 7"], [["Ada Lovelace"], ["Ada"], ["Bo"]]) == 1 / 3
     with pytest.raises(ParameterError):
         recall(FreeText(), ["nothing"], [[]])
 
@@ -194,6 +295,7 @@ def test_columns_that_are_not_named_are_left_out() -> None:
         lambda: Truncate(-1),
         lambda: Round(0),
         lambda: FreeText({"X": "("}),
+        lambda: FreeText(least_score=35),
     ],
 )
 def test_masks_that_are_none_are_refused(call: Any) -> None:

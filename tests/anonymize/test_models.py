@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from sklearn.base import clone
 from anonymize.brute import penalty_of
 from anonymize.conftest import random_table
 from discreet.anonymize import DeltaPresence, Hierarchy, KAnonymity, KMap, LDiversity, TCloseness, intervals, verify
+from discreet.anonymize._anonymized import table_digest
 from discreet.anonymize.tables import read_columns, read_frame
 from discreet.errors import ParameterError
 
@@ -90,6 +93,18 @@ def test_other_conditions_hold(table: pa.Table, condition: Any, method: str) -> 
         assert condition.kind == "distinct" or spread.recursive < condition.c
 
 
+def test_closeness_is_to_what_is_published() -> None:
+    """A class without flu is within .4 of all rows, and .48 from those that are left without the rare ones."""
+    table = pa.table({
+        "q": ["a"] * 20 + ["b"] * 5 + list("stuvwxyz"),
+        "illness": ["flu"] * 12 + ["gout"] * 8 + ["gout"] * 5 + ["gout"] * 8,
+    })  # fmt: skip
+    model = KAnonymity(3, ["q"], ["illness"], t=0.4, method="full-domain without recoding", suppression=1.0)
+    out = model.fit_transform(table)
+    assert out.rows.tolist() == list(range(20)) and out.verdict.spreads["illness"].equal == 0
+    assert KAnonymity(3, ["q"], ["illness"], t=0.4).fit_transform(table).losses.suppressed == 0
+
+
 def test_hierarchical_closeness_counts_levels() -> None:
     tree = Hierarchy(
         "illness", {"flu": ("flu", "lung", "*"), "cough": ("cough", "lung", "*"), "gout": ("gout", "bone", "*")}
@@ -136,6 +151,20 @@ def test_full_domain_is_the_best_of_all_places() -> None:
                 ])  # fmt: skip
                 losses[levels] = lattice.aggregated(lost)
             assert losses[search.best()] == pytest.approx(min(losses.values()))
+
+
+@pytest.mark.parametrize("method", ["best", "fast"])
+def test_memory_does_not_grow_with_classes_times_values(method: str) -> None:
+    rows = 8_000
+    draws = np.random.default_rng(15)
+    table = pa.table({"zip": [f"z{each}" for each in draws.permutation(rows)], "age": draws.integers(18, 90, rows)})
+    model = KAnonymity(2, ["zip", "age"], method=method)
+    tracemalloc.start()
+    out = model.fit_transform(table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert out.losses.certainty == pytest.approx(penalty_of(out.table.to_pylist(), table.to_pylist(), ["zip", "age"]))
+    assert out.verdict.classes > 2_000 and peak < 96 << 20  # classes times values: 200 MiB and more
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars"])
@@ -207,6 +236,41 @@ def test_fit_and_transform_are_as_in_scikit_learn(table: pa.Table) -> None:
         model.transform(table.slice(1))
     with pytest.raises(ParameterError, match="no parameter"):
         model.set_params(kk=2)
+
+
+@pytest.mark.parametrize(
+    ("population", "words"),
+    [
+        (pa.table({"age": [30], "town": ["t0"]}), "population has no column trade"),
+        (pa.table({"age": ["30"], "town": ["t0"], "trade": ["b0"]}), "of other types"),
+    ],
+)
+def test_a_population_of_other_columns_is_refused(table: pa.Table, population: pa.Table, words: str) -> None:
+    for model in (KMap(2, QUASI, population), DeltaPresence(0, 1, QUASI, population)):
+        with pytest.raises(ParameterError, match=words):
+            model.fit_transform(table)
+    with pytest.raises(ParameterError, match="table has no column county"):
+        KMap(2, ["county"], table).fit_transform(table)
+
+
+@pytest.mark.parametrize("model", [KMap(2, ["q"], None), DeltaPresence(0, 1, ["q"], None, suppression=0.1)])
+def test_models_of_populations_are_cloned(model: KMap | DeltaPresence) -> None:
+    assert clone(model).get_params() == model.get_params() and clone(model).method == "best"
+
+
+def test_the_digest_is_of_lengths_and_texts() -> None:
+    base = pa.table({"a": ["x", None, "", "äö"], "b": [1, None, 3, 4], "c": pa.array([None] * 4, pa.string())})
+    digests = set()
+    for each in (base, base.slice(1, 2), pa.concat_tables([base.slice(2), base]), base.take([1, 0, 2, 3])):
+        digest = hashlib.sha256(str(each.num_rows).encode())
+        for name in each.column_names:
+            texts = [None if value is None else str(value).encode() for value in each[name].to_pylist()]
+            lengths = [-1 if text is None else len(text) for text in texts]
+            digest.update(f"{name}\0{each[name].type}\0".encode() + np.array(lengths, "<i8").tobytes())
+            digest.update(b"".join(text or b"" for text in texts))
+        assert table_digest(each) == digest.hexdigest()
+        digests.add(digest.hexdigest())
+    assert len(digests) == 4
 
 
 def test_the_certificate_says_what_is_not_promised(table: pa.Table) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 from anonymize.conftest import random_table
 from discreet.anonymize import Fact, KAnonymity, Risk, risk
+from discreet.anonymize.risks._report import _MODELS
+from discreet.anonymize.risks._superpopulation import fit_gamma, fit_lognormal, fit_pitman
 from discreet.errors import ParameterError
 
 QUASI = ["age", "town", "trade"]
@@ -81,20 +83,76 @@ def test_a_population_is_counted() -> None:
     assert "estimate" not in result.explain()
 
 
-def test_estimates_are_near_a_population_that_is_known() -> None:
+def restaurant(draws: np.random.Generator, size: int, alpha: float, theta: float) -> np.ndarray:
+    """Classes by Pitman's own formula: a person joins a class of f with weight f − α, or opens one."""
+    classes = np.zeros(size, np.int64)
+    opened = 1
+    for i in range(1, size):
+        if draws.random() * (i + theta) < theta + opened * alpha:
+            classes[i], opened = opened, opened + 1
+            continue
+        while True:  # that of an earlier person, refused as often as α is in f
+            chosen = classes[draws.integers(i)]
+            if draws.random() < 1 - alpha / max(int((classes[:i] == chosen).sum()), 1):
+                classes[i] = chosen
+                break
+    return classes
+
+
+POPULATIONS = ("gamma", "lognormal", "pitman", "equal", "zipf")
+
+
+def known(name: str) -> np.ndarray:
+    """The class of each of many people."""
     draws = np.random.default_rng(6)
-    for fraction in (0.05, 0.3):
-        size = 40_000
-        shares = draws.dirichlet(np.full(20_000, 0.2))
-        population = pa.table({"cell": pa.array(draws.choice(20_000, size, p=shares))})
+    match name:
+        case "pitman":
+            return restaurant(draws, 8_000, 0.6, 200.0)
+        case "gamma":
+            shares = draws.gamma(0.2, size=20_000)
+        case "lognormal":
+            shares = draws.lognormal(0, 2, 30_000)
+        case "equal":
+            shares = np.ones(12_000)
+        case _:
+            shares = np.arange(1.0, 40_001) ** -0.7
+    return draws.choice(len(shares), 40_000, p=shares / shares.sum())
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_estimates_are_near_populations_that_are_known(name: str) -> None:
+    draws = np.random.default_rng(7)
+    everybody = known(name)
+    size = len(everybody)
+    population = pa.table({"cell": everybody})
+    for fraction, near in ((0.05, 0.25), (0.3, 0.06)):
         table = population.take(draws.choice(size, int(size * fraction), replace=False))
         exact, estimate = risk(table, ["cell"], population), risk(table, ["cell"], size)
         assert exact.population is not None and estimate.population is not None
-        assert estimate.population.method == "pitman"
-        assert estimate.population.unique == pytest.approx(exact.population.unique, abs=0.05)
-        assert estimate.population.unique <= estimate.population.ceiling
-        assert estimate.reidentification.marketer == pytest.approx(exact.reidentification.marketer, rel=0.1)
-        assert "is an estimate" in estimate.explain()
+        share = estimate.population
+        assert share.unique == pytest.approx(exact.population.unique, abs=near)
+        assert share.low <= share.unique <= share.high <= share.ceiling
+        if fraction == 0.3:
+            assert estimate.reidentification.marketer == pytest.approx(exact.reidentification.marketer, rel=0.1)
+            assert share.method == {"equal": "gamma", "zipf": "lognormal"}.get(name, name)
+            assert _MODELS[share.method] in estimate.explain() and "is an estimate" in estimate.explain()
+
+
+def test_no_model_tells_where_nobody_was_met_twice() -> None:
+    estimate = risk(pa.table({"cell": range(50)}), ["cell"], 10_000).population
+    assert estimate is not None and estimate.low == 0 and estimate.high == estimate.ceiling == 1
+
+
+@pytest.mark.parametrize("fit", [fit_pitman, fit_gamma, fit_lognormal])
+def test_models_of_a_sample_are_distributions(fit: Any) -> None:
+    sizes = np.bincount(np.random.default_rng(3).geometric(0.02, 600))
+    sizes = sizes[sizes > 0]
+    model, rows = fit(sizes), int(sizes.sum())
+    assert model.seen_sizes(rows).sum() == pytest.approx(1, abs=1e-3)
+    assert model.stays_alone(rows, rows) == pytest.approx(1)
+    for count in (1, 2, 7, 60, 61):
+        assert model.match(count, rows, rows) == pytest.approx(1 / count)
+        assert 1 / count > model.match(count, rows, 2 * rows) > model.match(count, rows, 20 * rows) > 0
 
 
 def test_the_population_that_is_the_table_is_the_table(table: pa.Table) -> None:

@@ -36,6 +36,7 @@ NEEDED_BY = {
     "postgres": r"RAND_URL",
     "shell": r"discreet shell",
     "spark": r"pyspark",
+    "text": r"masking\.load_presidio",
     "torch": r"torch|private\.|network|learn\.correlated|often\.net",
 }
 """What a block has in it if it needs the extra."""
@@ -75,6 +76,21 @@ scheme = local.KaryRandomizedResponse(domain=4, epsilon=8)
 pq.write_table(local.to_arrow(scheme.client().encode([1, 2, 3])), "reports.parquet")
 assert local.add_frame(scheme.server(), spark.read.parquet("reports.parquet")).reports == 3
 """,
+    "text": """
+import pyarrow as pa, spacy
+import discreet as dp
+from discreet.anonymize import masking
+spacy.blank("en").to_disk("blank")  # a model that knows no names: presidio's own patterns are left
+mask = masking.FreeText(analyzer=masking.load_presidio("blank"))
+texts = pa.chunked_array([["Ada, ada@example.org, MAC 00:1B:44:11:3A:B7, 123e4567-e89b-12d3-a456-426614174000"]])
+assert mask.apply(texts).to_pylist() == ["Ada, [EMAIL], MAC [MAC_ADDRESS], [UUID]"], mask.apply(texts)
+for model, language in (("nowhere", "en"), ("blank", "nl")):
+    try:
+        masking.FreeText(analyzer=masking.load_presidio(model), language=language).apply(texts)
+    except dp.ParameterError:
+        continue
+    raise AssertionError
+""",
 }
 """What an extra brings that no page shows."""
 REFUSED = {
@@ -96,6 +112,7 @@ REFUSED = {
     "shell": "from discreet.cli.shell._prompt import check_installed; check_installed()",
     "learn": "from discreet import learn; learn.NaiveBayes",
     "spark": 'dp.connect("spark://local?visits=rand/visits.csv", "rand/visits.toml")',
+    "text": "from discreet.anonymize import masking; masking.load_presidio('en_core_web_sm')",
     "torch": "from discreet import learn; learn.Private",
 }
 """What is refused without the extra."""

@@ -20,7 +20,7 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import torch
-from learners import inputs_for, measurer, some_examples
+from learners import CLASS, inputs_for, measurer, some_examples
 from learners import taken as chosen_of
 from torch import Tensor, nn
 
@@ -28,20 +28,23 @@ import discreet as dp
 from discreet import learn, noise
 from discreet.errors import DiscreetError
 from discreet.learn import _fit, _steps
-from discreet.learn._inputs import LEVELS
+from discreet.learn._inputs import LEVELS, Input, Inputs
+from discreet.learn.algorithms import NaiveBayesAlgorithm
 from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, MinimumSeparation
 from discreet.learn.correlated import _noise as drawing
 from discreet.learn.gradients import Adaptive, Exact, Fixed, UnitGradients
 from discreet.learn.gradients._pieces import Dense, Series
-from discreet.learn.preparing import PipelineAlgorithm
+from discreet.learn.preparing import Element, GradientsAlgorithm, PipelineAlgorithm
 from discreet.learn.training._rows import Sampler
 from discreet.learn.training._update import Update
 from discreet.ledger import Run
-from discreet.mechanisms import DiscreteLaplace
+from discreet.mechanisms import DiscreteLaplace, Gaussian
+from discreet.mechanisms.additive import _gaussian as numbers
 from discreet.release import verify_loss
 from discreet.sensitivity import Norms
 
 SPEND = dp.approx(2, "1e-6")
+COUNT = learn.NoisyCount("0.2")
 STEPS, RATE = 3, Fraction(1, 2)
 UNITS = np.array([0, 0, 0, 1, 1, 2, 3, 3, 3])
 """Three people with three rows at most; the last one comes and goes."""
@@ -81,6 +84,7 @@ class Seen:
     chosen: list[list[int]] = field(default_factory=list)
     clips: list[float] = field(default_factory=list)
     plan: Any = None
+    certificate: Any = None
 
 
 @contextmanager
@@ -136,7 +140,7 @@ def trained(
     trainer = learn.Trainer(net, optimizer, loss, rows, **settings)
     seen.plan = trainer.plan()
     with watching(seen, coins):
-        trainer.fit()
+        seen.certificate = trainer.fit().certificate
     return seen
 
 
@@ -223,7 +227,7 @@ class Here:
     def accept(self, arithmetic: str) -> Here:
         return self
 
-    def led(self, batches: Any, net: nn.Module) -> Any:
+    def led(self, batches: Any, net: nn.Module, shards: Any) -> Any:
         return batches
 
     def begin(self, *_: Any, **__: Any) -> None: ...
@@ -282,6 +286,62 @@ def check_noise_law() -> None:
     given = np.concatenate(seen.given) * seen.plan.divisor / float(seen.plan.mechanism.sigma)
     spread = math.sqrt(float((given**2).mean()))
     assert abs(spread - 1) < 6.2 / math.sqrt(2 * len(given)), f"noise of {spread:.3g} times what is certified"
+
+
+def check_count() -> None:
+    """A count that is bought is of people, has the noise that is charged beside that of the steps, and divides sums."""
+    threes = np.arange(120) // 3
+    for units, people, processes in ((None, 40, None), (threes, 40, None), (threes, 40, Here()), (None, 0, None)):
+        rows = taken(rows_of(None), np.zeros(0, int)) if not people else rows_of(units, 40 if units is None else 120)
+        with counting() as drawn:
+            seen = trained(rows, coins=in_turn, about=COUNT, processes=processes)
+        mechanism, stated = seen.plan.mechanism, seen.certificate["about"]
+        assert len(drawn) == 1, "people are not counted once"
+        [(sigma, noise_of_count)] = drawn
+        both = Gaussian(sigma).loss(1) + mechanism.loss
+        assert both.fits(SPEND) and set(seen.sigmas) == {mechanism.sigma}, "the count and the steps cost more together"
+        released = max(people + noise_of_count, 1)
+        verify_loss(seen.certificate)
+        assert stated == {"mechanism": "Gaussian", "sigma": str(sigma), "count": released}, "another count is certified"
+        for exact, added, given in zip(seen.sums, seen.drawn, seen.given, strict=True):
+            expected = ((exact + added) / (float(RATE) * released * 2**36)).astype(np.float32)
+            assert np.allclose(given, expected, rtol=1e-6, atol=0), "sums are divided by another number than the count"
+
+
+@contextmanager
+def counting() -> Iterator[list[tuple[Fraction, int]]]:
+    """The noise of every count: its standard deviation, and what was drawn."""
+    drawn, draw = list[tuple[Fraction, int]](), numbers.rounded_gaussian
+
+    def watched(sigma: Any, size: int) -> np.ndarray:
+        added = draw(sigma, size)
+        drawn.extend((Fraction(sigma), int(each)) for each in added)
+        return added
+
+    with patch.object(numbers, "rounded_gaussian", watched):
+        yield drawn
+
+
+def check_count_after_resume() -> None:
+    """Who goes on has the count of the process before, and draws none."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        dp.connect({"t": people([])}, POLICY) as session,
+        counting() as drawn,
+    ):
+        for most in (6, 1000):
+            torch.manual_seed(4)
+            net = nn.Linear(1, 2)
+            records = session.records("SELECT x, y FROM t", label="y")
+            settings = {"spend": SPEND, "steps": 8, "rate": RATE, "about": COUNT, "places": 64}
+            private = learn.Private(net, torch.optim.SGD(net.parameters(), lr=0.1), records, **settings)
+            steps = 0
+            for batch in private.batches(Path(folder) / "net.ckpt", 2):
+                steps += not batch.rehearsal
+                if steps == most:
+                    break
+                private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+    assert len(drawn) == 1, "people are counted again by the process that goes on"
 
 
 def check_moving_clip() -> None:
@@ -576,7 +636,17 @@ def _sums(table: pa.Table, relation: str) -> tuple[np.ndarray, DiscreteLaplace, 
 def check_preparing() -> None:
     """Of a pipeline, sums move by what is charged, and nothing but noisy sums decides on what is released."""
     algorithm = PipelineAlgorithm()
-    inputs = inputs_for(algorithm)
+    _check_prepared(algorithm, inputs_for(algorithm))
+
+
+def check_features() -> None:
+    """The same of a pipeline with features of images, of which each is one row's own."""
+    steps = Element("features", GradientsAlgorithm(4, 4)), Element("model", NaiveBayesAlgorithm())
+    pixels = tuple(Input(f"p{i}", None, Fraction(0), Fraction(1)) for i in range(16))
+    _check_prepared(PipelineAlgorithm(steps), Inputs(pixels, CLASS))
+
+
+def _check_prepared(algorithm: PipelineAlgorithm, inputs: Inputs) -> None:
     rows = some_examples(inputs, random.Random(1), 40)
     rows.numbers[:] = np.minimum(rows.numbers, LEVELS // 2)
     rows.numbers[-1] = LEVELS  # beyond all others

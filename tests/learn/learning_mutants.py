@@ -35,11 +35,12 @@ from discreet.learn.gradients import (
     _unit_gradients,
 )
 from discreet.learn.gradients._pieces import Dense, Series, dense
-from discreet.learn.preparing import ScalerAlgorithm, _chain, _scaler
+from discreet.learn.preparing import GradientsAlgorithm, ScalerAlgorithm, _chain, _scaler
 from discreet.learn.training import _question, _settings, _training_run
 from discreet.learn.training._mechanism import mechanism_for
 from discreet.learn.training._private import Private
 from discreet.learn.training._rows import Sampler
+from discreet.learn.training._sums import LocalSums, SharedSums
 from discreet.learn.training._update import Update
 from discreet.mechanisms import Gaussian
 from discreet.release import Terms
@@ -98,6 +99,29 @@ def training(times: float = 1.0, rate: float = 0.5, steps: int = checks.STEPS) -
     def epsilon() -> float:
         step = dp.gaussian(_multiplier() / times)
         return float((steps * (step.sampled(rate) if rate < 1 else step)).epsilon(_DELTA))
+
+    return epsilon
+
+
+@cache
+def _noises_with_count() -> tuple[float, float]:
+    """The noise of the steps, in parts of what one person adds, and of the count, where people are counted."""
+    net = checks.small()
+    settings = {"spend": checks.SPEND, "steps": checks.STEPS, "rate": checks.RATE, "about": checks.COUNT, "places": 4}
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    plan = learn.Trainer(net, optimizer, checks.squares, checks.rows_of(None), **settings).plan()
+    return plan.noise_multiplier, float(plan.count.sigma)
+
+
+def with_count(times: float = 1.0, counts: int = 1, *, uncharged: bool = False) -> Callable[[], float]:
+    """ε of steps and so many counts, which a person moves by so much; steps may have the noise of all the spend."""
+
+    def epsilon() -> float:
+        of_steps, of_count = _noises_with_count()
+        steps = checks.STEPS * dp.gaussian(_multiplier() if uncharged else of_steps).sampled(checks.RATE)
+        if not counts:
+            return float(steps.epsilon(_DELTA))
+        return float((dp.mu(times * math.sqrt(counts) / of_count) + steps).epsilon(_DELTA))
 
     return epsilon
 
@@ -264,15 +288,15 @@ def _padding_counts(units: Any, active: Any, rows: int) -> Any:
 # Masks.
 
 
-def _one_mask(kept: Any, shape: tuple[int, ...]) -> Any:
-    return np.broadcast_to(noise.bernoulli(kept, math.prod(shape[1:])).reshape(shape[1:]), shape).copy()
+def _one_mask(rate: Any, shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(noise.bernoulli(rate, math.prod(shape[1:])).reshape(shape[1:]), shape).copy()
 
 
 @contextmanager
 def _left_in_place(dropouts: Any, _: Any) -> Iterator[None]:
     yield
     for each in dropouts:
-        each.masks = lambda kept, shape: _dropout.RehearsedMasks(0, np.arange(shape[0]) % 5)(kept, shape)
+        each.masks = lambda rate, shape: _dropout.RehearsedMasks(0, np.arange(shape[0]) % 5)(rate, shape)
 
 
 # Coins.
@@ -365,7 +389,7 @@ def _moved_exactly(self: Any, exact: Any, added: Any, places: int) -> None:
 _resume = CorrelatedGaussian.resume
 
 
-def _kept_always(self: Any, state: Any, begun: int) -> Any:
+def _from_one_state(self: Any, state: Any, begun: int) -> Any:
     """Noise goes on from a state, also where the steps after it take other groups."""
     return _resume(self, self.start().state() if state is None and begun else state, begun)
 
@@ -402,6 +426,26 @@ _to_json, _of_unit, _measure, _answer = (
     _training_run.mechanism_to_json, _steps.RowNorms.of_unit, _steps.Measurer.measure, _fit.PreparedFit.answer,
 )  # fmt: skip
 _examples, _prepare = _fit.examples_of_records, _question.Training.prepare
+
+
+_saved = Private._saved
+
+
+def _countless(self: Any, path: Any, every: int) -> Any:
+    saved = _saved(self, path, every)
+    return saved if saved is None else replace(saved, people=None)
+
+
+def _beside_nothing(*asked: Any, beside: Any = 0, **settings: Any) -> Any:
+    return mechanism_for(*asked, **settings)
+
+
+def _rows_counted(self: Any) -> int:
+    return len(self._columns[0])
+
+
+def _without_its_count(self: Any, noise: Any) -> Any:
+    return self._settings.people
 
 
 def _one_step_less(mechanism: Any) -> Any:
@@ -443,6 +487,7 @@ def _lying_rows(self: Any) -> int:
 
 # How rows are prepared.
 
+_of_images = GradientsAlgorithm.of_images
 _fit_scaler, _apply_scaler, _fit_element = ScalerAlgorithm.fit, ScalerAlgorithm.apply, _chain.fit_element
 
 
@@ -460,6 +505,10 @@ def _beside_others(self: Any, inputs: Any, parameters: Any, numbers: Any, cells:
     most = numbers.max(axis=0, initial=0)
     shown = (numbers - least) * LEVELS // np.maximum(most - least, 1)
     return _apply_scaler(self, inputs, parameters, shown.astype(np.int32), cells)
+
+
+def _over_mean_image(self: Any, shares: Any) -> Any:
+    return _of_images(self, np.abs(shares - shares.mean(axis=0)) if len(shares) else shares)
 
 
 def _all_again(element: Any, examples: Any, measurer: Any, share: Any) -> Any:
@@ -576,7 +625,7 @@ MUTANTS = (
     ),
     Mutant(
         "new groups beside old noise", "A person is last before the restart and first after it: one band has both.",
-        ((CorrelatedGaussian, "resume", _kept_always),), checks.check_restart,
+        ((CorrelatedGaussian, "resume", _from_one_state),), checks.check_restart,
         in_groups((3, 7, 8)), claimed=in_groups((0, 4, 8)),
     ),
     Mutant(
@@ -594,6 +643,29 @@ MUTANTS = (
     Mutant(
         "the real batch size as divisor", "Noisy sums are multiples of a number that tells how many there were.",
         ((Sampler, "_chosen", _counted), (Update, "apply", _by_real_size)), checks.check_steps, infinite,
+    ),
+    Mutant(
+        "a count of people that is not charged", "The steps have all of the spend, and the count is beside it.",
+        ((_settings, "mechanism_for", _beside_nothing),), checks.check_count, with_count(uncharged=True),
+    ),
+    Mutant(
+        "a count of people without noise", "The exact number of people divides sums, and is certified.",
+        ((_training_run, "noisy_count", lambda noise, people: max(people, 1)),), checks.check_count, infinite,
+    ),
+    Mutant(
+        "rows counted for people", "A person with three rows moves the count by three.",
+        ((LocalSums, "units", property(_rows_counted)), (SharedSums, "units", property(_rows_counted))),
+        checks.check_count, with_count(3),
+    ),
+    Mutant(
+        "a count that is not certified", "The certificate has its number as one that anybody knew.",
+        ((_training_run.TrainingRun, "_count_to_json", _without_its_count),), checks.check_count, with_count(),
+        claimed=with_count(counts=0),
+    ),
+    Mutant(
+        "people counted again after a resume", "Two counts with noise are released, and one is paid.",
+        ((_training_run.TrainingRun, "counted", lambda self, state: None), (Private, "_saved", _countless)),
+        checks.check_count_after_resume, with_count(counts=2),
     ),
     Mutant(
         "a count of norms left out of the bound", "A person moves the sum, and the count that moves the clip too.",
@@ -683,5 +755,9 @@ MUTANTS = (
     Mutant(
         "a model that spends everything again", "Preparations take their share, and the model all of the spend.",
         ((_chain, "fit_element", _all_again),), checks.check_preparing, constant(1.2), claimed=one,
+    ),
+    Mutant(
+        "features over the mean image", "What all images have in common is taken off each, and one more moves it.",
+        ((GradientsAlgorithm, "of_images", _over_mean_image),), checks.check_features, infinite, claimed=one,
     ),
 )  # fmt: skip

@@ -44,8 +44,8 @@ def test_residuals_of_all_records_are_within_the_norms_under_any_terms(classes: 
         assert (left.sum(axis=1) == 0).all() and left.dtype == np.int64
         own = left[np.arange(len(left)), rows.target]
         assert (own >= 0).all() and (own <= GRID).all()
-        kept = left[:, 1:] if classes == 2 else left
-        for row in kept.astype(object):
+        shown = left[:, 1:] if classes == 2 else left
+        for row in shown.astype(object):
             assert 2 * sum(map(abs, row)) <= norms.l1 and 2 * sum(each**2 for each in row) <= norms.l2_squared
             near = max(near, 2 * sum(map(abs, row)))
         if size == 1:

@@ -22,7 +22,7 @@ from discreet.learn.algorithms import ALGORITHMS
 from discreet.ledger import verify_release
 from discreet.release import load, parse_release_file
 
-DAILY = 40
+DAILY = 25
 SOAK = 1_200
 """Of each algorithm, of which there are nine: more than 10,000."""
 ROWS = [[30.0, 5.0, "a"], [float("nan"), 1e300, None], [None, -1, "z"]]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 import torch
+from learning_mutants import MUTANTS
 from torch import nn
 
 import discreet as dp
@@ -20,14 +21,7 @@ from discreet.learn.algorithms import ALGORITHMS
 from discreet.learn.correlated import CorrelatedNoise
 
 SURE = 1 - 1e-9
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+MOVING = "CorrelatedGaussian in a training of two steps, whose clip moves"
 
 
 def trainer(rows: learn.Tensors, **changes: Any) -> learn.Trainer:
@@ -137,9 +131,19 @@ def test_every_algorithm_has_an_entry_and_so_has_training() -> None:
         *(f"Model by {name}" for name in ALGORITHMS),
         "Model by search, the best of a random number of tries",
         "CorrelatedGaussian in a training of two steps",
+        "CorrelatedGaussian in a training that counts people",
+        MOVING,
     }
-    plan = trainer(audit.gradient_canaries(1), spend=dp.approx(2, "1e-6"), steps=2, rate="1/2").plan()
+    canaries = audit.gradient_canaries(1)
+    plan = trainer(canaries, spend=dp.approx(2, "1e-6"), steps=2, rate="1/2").plan()
     assert entries["CorrelatedGaussian in a training of two steps"].claim == plan.loss
+    halves = {"spend": dp.approx(2, "1e-6"), "steps": 2, "rate": "1/2", "about": learn.NoisyCount("1/2")}
+    counted = entries["CorrelatedGaussian in a training that counts people"].claim
+    plan = trainer(canaries, **halves).plan()
+    assert plan.loss.fits(dp.approx(2, "1e-6")) and counted.epsilon("1e-6") == pytest.approx(plan.loss.epsilon("1e-6"))
+    moving: Any = trainer(canaries, spend=dp.mu("0.5"), steps=2, clip=learn.Adaptive(weight=1.0)).plan().loss
+    claim: Any = entries[MOVING].claim
+    assert moving.mu_squared <= claim.mu_squared == Fraction(1, 4) < moving.mu_squared * (1 + Fraction(1, 10**9))
 
 
 def test_a_model_held_to_a_twentieth_of_its_claim_is_refuted() -> None:
@@ -152,3 +156,11 @@ def test_a_model_held_to_a_twentieth_of_its_claim_is_refuted() -> None:
 @pytest.mark.parametrize("entry", learning_entries(), ids=lambda entry: entry.name)
 def test_no_claim_of_learning_is_refuted(entry: audit.Entry) -> None:
     assert not entry.check(confidence=SURE).violated
+
+
+def test_a_clip_that_moves_by_the_exact_count_is_refuted() -> None:
+    """So that its entry could fail: the count of norms has no noise, and every move of the clip shows it."""
+    [entry] = [each for each in learning_entries() if each.name == MOVING]
+    [mutant] = [each for each in MUTANTS if each.name == "a clip moved by the exact count"]
+    with mutant.broken():
+        assert entry.check(samples=200).violated

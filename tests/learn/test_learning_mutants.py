@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import learning_checks as checks
 import pytest
-import torch
 from learning_mutants import MUTANTS, Mutant
 
 from discreet.errors import DiscreetError
 
 pytestmark = pytest.mark.usefixtures("one_database")
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 CHECKS = [getattr(checks, name) for name in dir(checks) if name.startswith("check_")]

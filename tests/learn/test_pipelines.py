@@ -236,7 +236,8 @@ def test_what_is_no_pipeline_is_refused_for_nothing(session: dp.Session) -> None
         ([("columns", learn.ColumnTransformer([("a", scale(), ["town"])])), ("model", model)], "no number"),
         ([("columns", learn.ColumnTransformer([(scale(), ["age"])])), ("model", model)], "triples"),
         ([("columns", learn.ColumnTransformer([("a", scale(), None)])), ("model", model)], "list of names"),
-        ([("columns", learn.ColumnTransformer([("a", "drop", ["age"])])), ("model", model)], "1 to 100 steps"),
+        ([("columns", learn.ColumnTransformer([("a", "drop", ["age"])])), ("model", model)], "none makes a column"),
+        ([("columns", learn.ColumnTransformer([])), ("model", model)], "one transformer or more"),
         ([("columns", learn.ColumnTransformer([], remainder="keep")), ("model", model)], "remainder"),
     ]
     for steps, words in wrong:

@@ -65,12 +65,12 @@ def check_number() -> None:
 
 
 def _tries_of(examples: Any) -> int:
+    """In how many tries a search asks for a fit; what is fitted does not matter, and takes time."""
     tried: list[int] = []
-    real = SearchAlgorithm._try
 
     def counted(self: Any, data: Any, measurer: Any, place: int) -> Any:
         tried.append(place)
-        return real(self, data, measurer, place)
+        return {"score": np.zeros(1)}
 
     with patch.object(SearchAlgorithm, "_try", counted):
         prices, law = SEARCH.budget(SPEND)

@@ -172,9 +172,19 @@ def table_digest(table: pa.Table) -> str:
         texts: Any = column.cast(pa.large_string())
         lengths: Any = pc.fill_null(pc.binary_length(texts), pa.scalar(-1))
         digest.update(f"{name}\0{column.type}\0".encode())
-        digest.update(lengths.to_numpy().astype("<i8").tobytes())
-        digest.update("".join(pc.fill_null(texts, pa.scalar("")).to_pylist()).encode())
+        digest.update(lengths.to_numpy().astype("<i8"))
+        for chunk in pc.fill_null(texts, pa.scalar("")).chunks:
+            digest.update(_joined(chunk))
     return digest.hexdigest()
+
+
+def _joined(texts: Any) -> memoryview:
+    """All texts after one another in UTF-8, as Arrow holds them."""
+    _, offsets, data = texts.buffers()
+    if data is None or offsets is None:
+        return memoryview(b"")
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return memoryview(data)[ends[0] : ends[-1]]
 
 
 def _why_class_is_undivided(problem: Problem, classes: Codes, row: int) -> list[str]:
@@ -201,7 +211,7 @@ def _why(problem: Problem, column: Column, rows: Codes) -> str:
             continue
         halves = left.astype(np.int64)
         for spread in problem.spreads:
-            part = type(spread)(spread.column.taken(rows), spread.check)
+            part = spread.taken(rows)
             if not part.holds_of(halves, 2).all():
                 failed = spread.column.name
     if failed is not None:

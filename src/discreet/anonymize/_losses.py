@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.anonymize.algorithms import Problem
+from discreet.anonymize.algorithms import Groups, Problem
 from discreet.anonymize.tables import Codes
 
 __all__ = ["Losses", "losses_of"]
@@ -51,10 +51,12 @@ def losses_of(problem: Problem, classes: Codes) -> Losses:
     there = classes >= 0
     left_out = int((~there).sum())
     sizes = np.bincount(classes[there])
-    by_column: dict[str, float] = {}
-    for column, extent in zip(problem.quasi, problem.extents, strict=True):
-        lost = float(extent.of_classes(classes[there], column.codes[there]) @ sizes) if len(sizes) else 0.0
-        by_column[column.name] = (lost + left_out) / problem.rows
+    rows = np.argsort(classes, kind="stable")[left_out:]
+    by_column = {each.name: left_out / problem.rows for each in problem.quasi}
+    if len(rows):
+        groups = Groups.from_sorted(classes[rows])
+        for column, extent in zip(problem.quasi, problem.extents, strict=True):
+            by_column[column.name] += float(extent.of_classes(groups, column.codes[rows]) @ sizes) / problem.rows
     weights, lost_in = np.array(problem.weights), np.array(list(by_column.values()))
     return Losses(
         certainty=float(lost_in @ weights / weights.sum()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,10 +14,10 @@ import pyarrow as pa
 
 from discreet.anonymize._anonymized import Anonymized, anonymized
 from discreet.anonymize._parameters import METHODS, check_columns, check_conditions, check_k, problem_of
-from discreet.anonymize.algorithms import Problem
+from discreet.anonymize.algorithms import Problem, settled
 from discreet.anonymize.conditions import Condition, LDiversity, PopulationSize, Presence, TCloseness
 from discreet.anonymize.hierarchies import Hierarchy
-from discreet.anonymize.tables import Frame, read_columns, read_frame
+from discreet.anonymize.tables import Frame, read_columns, read_frame, with_population
 from discreet.errors import ParameterError
 
 __all__ = ["DeltaPresence", "KAnonymity", "KMap", "Model"]
@@ -24,16 +25,23 @@ __all__ = ["DeltaPresence", "KAnonymity", "KMap", "Model"]
 _PRESENT = "is in the table"
 
 
-class Model(ABC):
+@dataclass(eq=False, repr=False)
+class _Options:
+    """Parameters of every model, by name alone."""
+
+    _: KW_ONLY
+    hierarchies: str | Path | Mapping[str, Hierarchy] | None = None
+    weights: Mapping[str, float] | None = None
+    other: Sequence[str] = ()
+    method: str = "best"
+    suppression: float = 0.0
+
+
+class Model(_Options, ABC):
     """What is asked of a table's classes, and how it is divided. Parameters are attributes of the same names."""
 
     quasi: Sequence[str]
     sensitive: Sequence[str]
-    hierarchies: str | Path | Mapping[str, Hierarchy] | None
-    weights: Mapping[str, float] | None
-    other: Sequence[str]
-    method: str
-    suppression: float
 
     @abstractmethod
     def _stated(self) -> dict[str, Any]:
@@ -61,7 +69,7 @@ class Model(ABC):
         read_columns(frame, [*self.sensitive, *self.other], "sensitive or other")
         problem, conditions = self._divided(frame)
         check_satisfiable(problem)
-        classes = METHODS[self.method](problem)
+        classes = settled(problem, METHODS[self.method](problem))
         rows = frame.table.num_rows
         lost = float((classes[:rows] < 0).mean())
         if lost > self.suppression:
@@ -123,6 +131,7 @@ def check_satisfiable(problem: Problem) -> None:
             )
 
 
+@dataclass(eq=False, repr=False)
 class KAnonymity(Model):
     """Coarsens quasi-identifiers until every row looks like k − 1 others at least, and sensitive columns vary within.
 
@@ -166,25 +175,13 @@ class KAnonymity(Model):
     2
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        k: int,
-        quasi: Sequence[str],
-        sensitive: Sequence[str] = (),
-        *,
-        l: int | None = None,  # noqa: E741
-        t: float | None = None,
-        conditions: Sequence[Condition] = (),
-        hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
-        weights: Mapping[str, float] | None = None,
-        other: Sequence[str] = (),
-        method: str = "best",
-        suppression: float = 0.0,
-    ) -> None:
-        self.k, self.quasi, self.sensitive = k, quasi, sensitive
-        self.l, self.t, self.conditions = l, t, conditions
-        self.hierarchies, self.weights, self.other = hierarchies, weights, other
-        self.method, self.suppression = method, suppression
+    k: int
+    quasi: Sequence[str]
+    sensitive: Sequence[str] = ()
+    _: KW_ONLY
+    l: int | None = None  # noqa: E741 - as the field calls it
+    t: float | None = None
+    conditions: Sequence[Condition] = ()
 
     def _stated(self) -> dict[str, Any]:
         return {"model": "k-anonymity", "k": self.k}
@@ -202,66 +199,28 @@ class KAnonymity(Model):
         return problem_of(frame, self.quasi, k, conditions, self.hierarchies, self.weights), conditions
 
 
-class _InPopulation(Model):
-    """A model that knows the population of which the table's people are a part."""
-
-    population: Any
-
-    @abstractmethod
-    def _condition(self) -> Condition:
-        """What each class satisfies, by how many of it are in the table."""
-
-    def _divided(self, frame: Frame) -> tuple[Problem, list[Condition]]:
-        population = read_frame(self.population)
-        for name in self.quasi:
-            for each, called in ((frame, "table"), (population, "population")):
-                if name not in each.table.column_names:
-                    raise ParameterError(f"the {called} has no column {name}, which is named in quasi")
-        names = list(self.quasi)
-        try:
-            both = pa.concat_tables(
-                [frame.table.select(names), population.table.select(names)], promote_options="permissive"
-            )
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            raise ParameterError("the population's columns are of other types than the table's") from None
-        present = pa.array(["in"] * frame.table.num_rows + ["population"] * population.table.num_rows)
-        condition = self._condition()
-        marked = Frame(both.append_column(_PRESENT, present), frame.restore)
-        return problem_of(marked, names, 1, [condition], self.hierarchies, self.weights), [condition]
-
-
-class KMap(_InPopulation):
+@dataclass(eq=False, repr=False)
+class KMap(Model):
     """Every class of the table looks like k people of the population at least, who need not be in the table.
 
     Parameters are those of `KAnonymity`, and `population`: a table with the same quasi-identifiers of all people among
     whom somebody might look. Source: Sweeney 2001.
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        k: int,
-        quasi: Sequence[str],
-        population: Any,
-        sensitive: Sequence[str] = (),
-        *,
-        hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
-        weights: Mapping[str, float] | None = None,
-        other: Sequence[str] = (),
-        method: str = "best",
-        suppression: float = 0.0,
-    ) -> None:
-        self.k, self.quasi, self.population, self.sensitive = k, quasi, population, sensitive
-        self.hierarchies, self.weights, self.other = hierarchies, weights, other
-        self.method, self.suppression = method, suppression
+    k: int
+    quasi: Sequence[str]
+    population: Any
+    sensitive: Sequence[str] = ()
 
     def _stated(self) -> dict[str, Any]:
         return {"model": "k-map", "k": self.k}
 
-    def _condition(self) -> Condition:
-        return PopulationSize(_PRESENT, check_k(self.k))
+    def _divided(self, frame: Frame) -> tuple[Problem, list[Condition]]:
+        return _divided_in_population(self, frame, self.population, PopulationSize(_PRESENT, check_k(self.k)))
 
 
-class DeltaPresence(_InPopulation):
+@dataclass(eq=False, repr=False)
+class DeltaPresence(Model):
     """Of the people of the population who look alike, between two shares are in the table.
 
     Parameters are those of `KAnonymity`, and `population`: a table with the same quasi-identifiers of all people among
@@ -269,27 +228,26 @@ class DeltaPresence(_InPopulation):
     2007.
     """
 
-    def __init__(  # noqa: PLR0913
-        self,
-        low: float,
-        high: float,
-        quasi: Sequence[str],
-        population: Any,
-        sensitive: Sequence[str] = (),
-        *,
-        hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
-        weights: Mapping[str, float] | None = None,
-        other: Sequence[str] = (),
-        method: str = "best",
-        suppression: float = 0.0,
-    ) -> None:
-        self.low, self.high = low, high
-        self.quasi, self.population, self.sensitive = quasi, population, sensitive
-        self.hierarchies, self.weights, self.other = hierarchies, weights, other
-        self.method, self.suppression = method, suppression
+    low: float
+    high: float
+    quasi: Sequence[str]
+    population: Any
+    sensitive: Sequence[str] = ()
 
     def _stated(self) -> dict[str, Any]:
         return {"model": "δ-presence", "low": self.low, "high": self.high}
 
-    def _condition(self) -> Condition:
-        return Presence(_PRESENT, self.low, self.high)
+    def _divided(self, frame: Frame) -> tuple[Problem, list[Condition]]:
+        return _divided_in_population(self, frame, self.population, Presence(_PRESENT, self.low, self.high))
+
+
+def _divided_in_population(
+    model: Model, frame: Frame, population: object, condition: Condition
+) -> tuple[Problem, list[Condition]]:
+    """The table with the population after it; each class satisfies a condition on how many of it are in the table."""
+    names = list(model.quasi)
+    people = read_frame(population)
+    both = with_population(frame, people, names)
+    present = pa.array(["in"] * frame.table.num_rows + ["population"] * people.table.num_rows)
+    marked = Frame(both.table.append_column(_PRESENT, present), frame.restore)
+    return problem_of(marked, names, 1, [condition], model.hierarchies, model.weights), [condition]

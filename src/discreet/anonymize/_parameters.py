@@ -85,7 +85,7 @@ def problem_of(  # noqa: PLR0913, PLR0917
     return Problem(
         columns,
         k,
-        tuple(Spread(sensitive[each.column], each.check(sensitive[each.column])) for each in conditions),
+        tuple(Spread.of_condition(each, sensitive[each.column]) for each in conditions),
         tuple(float((weights or {}).get(name, 1)) for name in quasi),
         tuple(trees.get(name) for name in quasi),
     )

@@ -11,6 +11,7 @@ from discreet.cli._errors import careful
 from discreet.cli.anonymize import _anonymize, _risk
 from discreet.cli.attack import _app as _attack
 from discreet.cli.audit import _audit
+from discreet.cli.census import _app as _census
 from discreet.cli.collect import _app as _collect
 from discreet.cli.demo import _demo
 from discreet.cli.learn import _evaluate, _predict, _train
@@ -84,6 +85,7 @@ app.add_typer(_policy.policies, name="policy")
 app.add_typer(_ledger.ledgers, name="ledger")
 app.add_typer(_collect.collecting, name="collect")
 app.add_typer(_synth.synthesizing, name="synth")
+app.add_typer(_census.publishing, name="census")
 app.add_typer(_attack.attacking, name="attack")
 
 app.command(epilog=_demo.EXAMPLES)(careful(_demo.demo))

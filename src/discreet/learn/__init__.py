@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         Batch,
         DPAdam,
         Network,
+        NoisyCount,
         Private,
         Processes,
         Tensors,
@@ -81,6 +82,7 @@ __all__ = [
     "Model",
     "NaiveBayes",
     "Network",
+    "NoisyCount",
     "OneHotEncoder",
     "OrdinalEncoder",
     "Pipeline",
@@ -113,8 +115,8 @@ _LAZY = {
         "StandardScaler",
     ),
     "discreet.learn.training": (
-        *("Batch", "DPAdam", "Network", "Private", "Processes", "Tensors", "Trainer", "TrainingPlan", "Worker"),
-        "resume",
+        *("Batch", "DPAdam", "Network", "NoisyCount", "Private", "Processes", "Tensors", "Trainer", "TrainingPlan"),
+        *("Worker", "resume"),
     ),
 }
 

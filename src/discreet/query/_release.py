@@ -19,7 +19,7 @@ from discreet.query.results._dual import Floats
 from discreet.query.results._intervals import check_level
 from discreet.query.results._serialize import answer_from_stored, answer_to_stored, plain_value
 from discreet.query.results._words import answer_words, loss_in_symbols
-from discreet.release import BaseRelease, check_uncompressed
+from discreet.release import BaseRelease, check_finite, check_uncompressed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,9 +190,10 @@ class Release(BaseRelease):
             check_uncompressed(payload)
             stored = pa.ipc.open_stream(payload).read_all()
             header = json.loads((stored.schema.metadata or {})[b"discreet"])
+            check_finite(header["certificate"])
             answer = answer_from_stored(header, stored.columns)
             return cls(answer, from_json(header["loss"]), header["certificate"])
-        except (pa.ArrowException, OSError, KeyError, ValueError, TypeError):
+        except (pa.ArrowException, OSError, KeyError, ValueError, TypeError, RecursionError):
             raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:

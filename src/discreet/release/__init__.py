@@ -7,7 +7,7 @@ conducts it. `discreet verify` recomputes the loss of what comes out, by its reg
 from discreet.release._base import BaseRelease
 from discreet.release._cancelling import Cancellation, Questions, check_cancelled, current_question
 from discreet.release._content import Content, check_uncompressed
-from discreet.release._digest import json_digest
+from discreet.release._digest import check_finite, json_digest
 from discreet.release._files import check_new_file, check_writable, read_file, write_file
 from discreet.release._json_release import JsonRelease
 from discreet.release._kinds import ReleaseKind, kind_of, register
@@ -39,6 +39,7 @@ __all__ = [
     "ShownTable",
     "Terms",
     "check_cancelled",
+    "check_finite",
     "check_new_file",
     "check_uncompressed",
     "check_within",

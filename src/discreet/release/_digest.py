@@ -1,11 +1,12 @@
-"""The digest by which plain JSON is known again: of what a question asks, and of what a release holds."""
+"""Plain JSON of releases: the digest by which it is known again, and no numbers that JSON has no words for."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 
-__all__ = ["json_digest"]
+__all__ = ["check_finite", "json_digest", "parse_finite"]
 
 
 def json_digest(content: object) -> str:
@@ -15,3 +16,20 @@ def json_digest(content: object) -> str:
     True
     """
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def parse_finite(text: str | bytes) -> object:
+    """The value of a JSON text. Raises `ValueError` for none, and for NaN and infinities, which no release can save."""
+    return json.loads(text, parse_constant=_finite, parse_float=_finite)
+
+
+def check_finite(plain: object) -> None:
+    """Raise `ValueError` if a number in plain JSON is NaN or infinite."""
+    json.dumps(plain, allow_nan=False)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number of JSON")
+    return number

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from discreet.errors import LedgerError, ParameterError, QueryError
 from discreet.privacy import Loss, from_json, to_json
 from discreet.release._base import BaseRelease
 from discreet.release._content import Content
-from discreet.release._digest import json_digest
+from discreet.release._digest import json_digest, parse_finite
 
 __all__ = ["JsonRelease"]
 
@@ -78,7 +77,7 @@ class JsonRelease(BaseRelease):
     def from_bytes(cls, payload: bytes) -> Self:
         """Restore a stored release; no code in it is run. Raises `LedgerError` if the bytes are none of this kind."""
         try:
-            stored: dict[str, Any] = json.loads(payload)
+            stored = cast("dict[str, Any]", parse_finite(payload))
             if not isinstance(stored["certificate"], dict):
                 raise TypeError
             return cls.from_stored(stored, from_json(stored["loss"]), stored["certificate"])

@@ -16,7 +16,7 @@ from discreet.privacy import Loss, from_json, to_json
 from discreet.rational import Number
 from discreet.release._base import BaseRelease
 from discreet.release._content import Content
-from discreet.release._digest import json_digest
+from discreet.release._digest import check_finite, json_digest
 
 __all__ = ["MechanismRelease", "mechanism_digests", "value_digest"]
 
@@ -90,8 +90,9 @@ class MechanismRelease(BaseRelease):
             content = json.loads(payload)
             if content["format"] != _FORMAT:
                 raise ValueError
+            check_finite(content["certificate"])
             return cls(_decoded(content["value"]), from_json(content["loss"]), content["certificate"], mechanism)
-        except (KeyError, ValueError, TypeError):
+        except (KeyError, ValueError, TypeError, RecursionError):
             raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
 
     def header(self) -> list[tuple[str, bool]]:

@@ -13,6 +13,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss
 from discreet.release._base import BaseRelease
 from discreet.release._content import Content, parse_content
+from discreet.release._digest import check_finite
 from discreet.release._files import read_file
 from discreet.release._kinds import kind_of
 
@@ -55,11 +56,13 @@ def parse_release_file(payload: bytes) -> ReleaseFile:
     try:
         fields, columns = parse_content(payload)
         if "signature" in fields and "certificate" not in fields:
+            check_finite(fields)
             return ReleaseFile(str(fields.get("kind")), fields, fields.get("loss"), bare=True)
         certificate, loss = fields["certificate"], fields["loss"]
         content = Content({name: value for name, value in fields.items() if name not in _BESIDE}, columns)
         if not isinstance(certificate, dict):
             raise TypeError
+        check_finite(certificate)
     except _MALFORMED:
         raise LedgerError(_UNREADABLE) from None
     kind = kind_of(certificate)

@@ -181,26 +181,26 @@ def test_what_is_handed_out_can_be_written_to(strategy, planned) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("kept", [0, 1, 3, 8])
-def test_a_checkpoint_of_the_last_step_goes_on_as_if_nothing_had_been(strategy, kept, planned) -> None:
+@pytest.mark.parametrize("saved", [0, 1, 3, 8])
+def test_a_checkpoint_of_the_last_step_goes_on_as_if_nothing_had_been(strategy, saved, planned) -> None:
     noise = run_for(strategy).start()
-    rows = [noise.next(t).tolist() for t in range(1, kept + 1)]
-    again = run_for(strategy).resume(noise.state(), begun=kept)
-    rows += [again.next(t).tolist() for t in range(kept + 1, 10)]
+    rows = [noise.next(t).tolist() for t in range(1, saved + 1)]
+    again = run_for(strategy).resume(noise.state(), begun=saved)
+    rows += [again.next(t).tolist() for t in range(saved + 1, 10)]
     assert rows == naive(strategy, [each.tolist() for each in planned])
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize(("kept", "begun"), [(0, 3), (2, 3), (2, 7), (None, 4), (None, 0), (None, 9)])
-def test_after_a_restart_lost_noise_counts_as_none(strategy, kept, begun, planned) -> None:
+@pytest.mark.parametrize(("saved", "begun"), [(0, 3), (2, 3), (2, 7), (None, 4), (None, 0), (None, 9)])
+def test_after_a_restart_lost_noise_counts_as_none(strategy, saved, begun, planned) -> None:
     """C·w = z with the entries of C taken out that multiply what is lost; up to roundings."""
     noise, w = run_for(strategy).start(), np.zeros((9, 4))
-    state = noise.state() if kept == 0 else None
+    state = noise.state() if saved == 0 else None
     for t in range(1, begun + 1):
         row = noise.next(t)
-        if kept is not None and t <= kept:
+        if saved is not None and t <= saved:
             w[t - 1] = row
-        if t == kept:
+        if t == saved:
             state = noise.state()
     again = run_for(strategy).resume(state, begun=begun)
     for t in range(begun + 1, 10):

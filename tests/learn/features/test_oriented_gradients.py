@@ -18,8 +18,8 @@ import discreet as dp
 from discreet import learn
 from discreet.errors import ParameterError
 from discreet.learn.features import OrientedGradients
-from discreet.learn.features._map import cut_at, shortened
-from discreet.learn.features._oriented_gradients import direction_shares
+from discreet.learn.preparing._features import cut_at, shortened
+from discreet.learn.preparing._oriented_gradients import direction_shares
 
 Reals = NDArray[np.float64]
 

@@ -186,12 +186,12 @@ def test_masks_are_exact_coins_of_the_door_for_every_number() -> None:
     layer, x = learn.Dropout("0.3"), torch.ones(1000, 64)
     state = torch.get_rng_state()
     with patch.object(noise, "bernoulli", wraps=noise.bernoulli) as drawn:
-        kept = layer(x) != 0
+        passed = layer(x) != 0
     assert [call.args for call in drawn.call_args_list] == [(1 - layer.p, 64_000)]
     assert torch.equal(state, torch.get_rng_state())
-    assert len({tuple(row) for row in kept.tolist()}) == 1000
-    assert stats.binomtest(int(kept.sum()), kept.numel(), 0.7).pvalue > ALARM
-    assert all(stats.binomtest(int(each), 1000, 0.7).pvalue > ALARM for each in kept.sum(0))
+    assert len({tuple(row) for row in passed.tolist()}) == 1000
+    assert stats.binomtest(int(passed.sum()), passed.numel(), 0.7).pvalue > ALARM
+    assert all(stats.binomtest(int(each), 1000, 0.7).pvalue > ALARM for each in passed.sum(0))
     values = layer(x)
     assert torch.equal(values[values != 0].unique(), torch.tensor([1 / 0.7]))
 

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ STEPS = 6
 UNITS = 150
 PATIENCE = 25
 """Seconds to wait for another process: the machine may be busy."""
+Member = Callable[[str, int, int, Path], None]
+"""One process of a group in a scenario: its number, how many there are, and a folder."""
 
 
 def rows(*, by_unit: bool) -> learn.Tensors:
@@ -151,12 +153,13 @@ def killed(number: int) -> Any:
     return lambda _: os.kill(os.getpid(), number)
 
 
-def on_ledger(rank: int, folder: Path, action: Any) -> None:
+def on_ledger(rank: int, folder: Path, action: Any, made: Callable[[nn.Module], nn.Module] = lambda net: net) -> None:
     """A training with a checkpoint, in which one process may do something in its ninth batch."""
-    net = network()
+    net = made(network())
     with refused(dp.DiscreetError) as words:
         if rank:
-            loop(net, learn.Worker(net, timeout=PATIENCE), 9, action or (lambda _: None))
+            optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
+            loop(net, learn.Worker(net, PATIENCE, optimizer), 9, action or (lambda _: None))
         else:
             with dp.connect({"visits": visits()}, POLICY, str(folder / "visits.ledger")) as session:
                 asked = private(session, net, processes=learn.Processes(timeout=PATIENCE))
@@ -178,7 +181,7 @@ def member(scenario: str, rank: int, count: int, folder: Path) -> None:
             on_ledger(rank, folder, None)
 
 
-def group(scenario: str, count: int, folder: Path) -> float:
+def group(scenario: str, count: int, folder: Path, member: Member) -> float:
     """Run a scenario in as many processes, forked from this one; the seconds until all have ended but a stuck one."""
     (folder / "meeting").unlink(missing_ok=True)
     began, pids = time.monotonic(), list[int]()
@@ -203,7 +206,7 @@ def group(scenario: str, count: int, folder: Path) -> float:
     return seconds
 
 
-def main(folder: Path, scenarios: Sequence[str]) -> None:
+def main(folder: Path, scenarios: Sequence[str], member: Member) -> None:
     """Each scenario, as killed-1:3 for three processes, in a folder of its name; one after an = goes on in that one."""
     torch.set_num_threads(1)
     for each in scenarios:
@@ -211,9 +214,9 @@ def main(folder: Path, scenarios: Sequence[str]) -> None:
         scenario, _, place = name.partition("=")
         own = folder / (place or scenario)
         own.mkdir(exist_ok=True)
-        seconds = group(scenario, int(count or 2), own)
+        seconds = group(scenario, int(count or 2), own, member)
         (own / f"seconds {scenario}.json").write_text(json.dumps(seconds))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    main(Path(sys.argv[1]), sys.argv[2:], member)

@@ -6,7 +6,6 @@ import base64
 import json
 import random
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ import pytest
 import safetensors.torch
 import torch
 from damage import damaged_bytes, damaged_json, damaged_tensors, watched, written
-from torch import nn
-from trainings import POLICY, network, training, visits
+from trainings import POLICY, broken_off, network, training
 
 import discreet as dp
 from discreet import learn
@@ -25,38 +23,8 @@ from discreet.learn.training._checkpoint import _digest, read_checkpoint
 from discreet.ledger import verify_release
 from discreet.release import load, parse_release_file
 
-DAILY, SOAK = 150, 10_000
+DAILY, SOAK = 60, 10_000
 TIMES = pytest.mark.parametrize("times", [DAILY, pytest.param(SOAK, marks=pytest.mark.soak)])
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def table() -> pa.Table:
-    return visits()
-
-
-@pytest.fixture
-def session(table: pa.Table) -> Iterator[dp.Session]:
-    with dp.connect({"visits": table}, POLICY) as opened:
-        yield opened
-
-
-def stopped(session: dp.Session, path: Path) -> None:
-    """A training that is stopped in its fifth step, with the checkpoint of the fourth."""
-    net, trainer = training(session)
-    taken = 0
-    for batch in trainer._private.batches(path, 1):
-        taken += not batch.rehearsal
-        if taken == 40:
-            return
-        trainer._private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
 
 
 def forged(payload: bytes, dice: random.Random) -> bytes:
@@ -95,7 +63,7 @@ def test_damaged_checkpoints_end_in_house_errors_and_run_nothing(
     session: dp.Session, tmp_path: Path, times: int
 ) -> None:
     path, bad = tmp_path / "net.ckpt", tmp_path / "bad.ckpt"
-    stopped(session, path)
+    broken_off(session, path, at=40, every=1)
     whole, dice, read, restored = path.read_bytes(), random.Random(times), 0, 0
     net, trainer = training(session)
     private = trainer._private
@@ -123,7 +91,7 @@ def test_damaged_checkpoints_end_in_house_errors_and_run_nothing(
     assert 0 < restored < read < times
 
 
-@pytest.mark.parametrize("times", [3, pytest.param(300, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("times", [1, pytest.param(300, marks=pytest.mark.soak)])
 def test_a_training_goes_on_from_a_damaged_checkpoint_or_is_refused_in_words(
     table: pa.Table, tmp_path: Path, times: int
 ) -> None:
@@ -132,7 +100,7 @@ def test_a_training_goes_on_from_a_damaged_checkpoint_or_is_refused_in_words(
     for number in range(times):
         path = tmp_path / f"{number}.ckpt"
         with dp.connect({"visits": table}, POLICY) as session:
-            stopped(session, path)
+            broken_off(session, path, at=40, every=1)
             path.write_bytes(forged(path.read_bytes(), dice))
             spent = session.spent
             try:

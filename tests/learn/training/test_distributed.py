@@ -30,9 +30,9 @@ STEPS, FINISHING = 12, 16
 HERE = Path(__file__).parent
 
 
-def ran(folder: Path, *scenarios: str) -> None:
+def ran(folder: Path, *scenarios: str, script: str = "processes.py") -> None:
     """Groups of processes, one after another; what they write to stderr is a failure."""
-    command = [sys.executable, str(HERE / "processes.py"), str(folder), *scenarios]
+    command = [sys.executable, str(HERE / script), str(folder), *scenarios]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=300, check=False, env=environment)
     errors = [line for line in done.stderr.splitlines() if "Traceback" in line or "Error" in line]
@@ -162,7 +162,7 @@ def test_one_process_is_a_group_too(tmp_path: Path) -> None:
             learn.Processes(timeout=0)
         wrapped: Sequence[tuple[Any, str]] = [
             (nn.parallel.DistributedDataParallel(network()), r"give net\.module"),
-            (fully_shard(network(), mesh=init_device_mesh("cpu", (1,))), "before it is sharded"),
+            (fully_shard(network(), mesh=init_device_mesh("cpu", (1,))), r"processes=learn\.Processes\(\)"),
         ]
         for each, what in wrapped:
             with pytest.raises(ParameterError, match=what):

@@ -24,14 +24,6 @@ WHOLE = dp.approx(9, "1e-4")
 LOSS = nn.CrossEntropyLoss(reduction="none")
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture
 def session() -> Iterator[dp.Session]:
     with dp.connect({"visits": visits(100)}, POLICY) as opened:

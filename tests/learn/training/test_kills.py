@@ -11,7 +11,7 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
-from trainings import SPEND, train
+from trainings import LOST, SPEND, train
 
 from discreet.ledger import open_ledger
 
@@ -30,12 +30,18 @@ def processes() -> Iterator[ForkServerContext]:
     return context
 
 
-def killed_and_resumed(processes: ForkServerContext, folder: Path, ledger: str, dice: random.Random, most: int) -> int:
-    """Train in processes that are killed after a random time, until one ends well; how many were killed."""
+def killed_and_resumed(
+    processes: ForkServerContext, folder: Path, ledger: str, dice: random.Random, most: int, *, counted: bool
+) -> tuple[int, bool]:
+    """Train in processes that are killed after a random time, until one ends well, or says that its count is lost.
+
+    How many were killed, and whether the last one ended well.
+    """
     kills = 0
     while True:
         ready, its_end = processes.Pipe(duplex=False)
-        process = processes.Process(target=train, args=(ledger, str(folder / "net.ckpt"), STEPS, its_end))
+        arguments = (ledger, str(folder / "net.ckpt"), STEPS, its_end)
+        process = processes.Process(target=train, args=arguments, kwargs={"counted": counted})
         process.start()
         its_end.close()
         with ready:
@@ -44,14 +50,17 @@ def killed_and_resumed(processes: ForkServerContext, folder: Path, ledger: str, 
                 time.sleep(dice.uniform(0, LONGEST))
                 process.kill()
             process.join(60)
-        if process.exitcode == 0:
-            return kills
+        if process.exitcode == 0 or (counted and kills and process.exitcode == LOST):
+            return kills, not process.exitcode
         assert process.exitcode == -9
         kills += 1
 
 
-def check(ledger: str) -> None:
-    """The chain holds each step once, and no more than were charged; the charge is one."""
+def check(ledger: str, *, counted: bool, ended: bool) -> None:
+    """The chain holds each step once, and no more than were charged; the charge is one.
+
+    Where people are counted, that is the step before the others; if it is lost, it is the only one.
+    """
     with open_ledger(ledger) as opened:
         assert opened.spent == SPEND
         begun: list[int] = []
@@ -59,11 +68,21 @@ def check(ledger: str) -> None:
             if entry.kind == "begin":
                 assert entry.steps is not None
                 begun.extend(range(entry.steps[0], entry.steps[1] + 1))
-    assert begun == list(range(1, len(begun) + 1)) and STEPS < len(begun) <= STEPS + FINISHING
+    assert begun == list(range(1, len(begun) + 1))
+    if not ended:
+        assert begun == [1]
+    else:
+        assert STEPS < len(begun) - counted <= STEPS + FINISHING
 
 
 def check_kills(
-    processes: ForkServerContext, folder: Path, ledger_in: Callable[[Path], str], dice: random.Random, wanted: int
+    processes: ForkServerContext,
+    folder: Path,
+    ledger_in: Callable[[Path], str],
+    dice: random.Random,
+    wanted: int,
+    *,
+    counted: bool = False,
 ) -> None:
     """Train anew until so many processes were killed, up to four of one training, and check every ledger."""
     kills = 0
@@ -72,8 +91,10 @@ def check_kills(
             return
         own = folder / str(place)
         own.mkdir()
-        kills += killed_and_resumed(processes, own, ledger_in(own), dice, min(4, wanted - kills))
-        check(ledger_in(own))
+        most = min(4, wanted - kills)
+        more, ended = killed_and_resumed(processes, own, ledger_in(own), dice, most, counted=counted)
+        kills += more
+        check(ledger_in(own), counted=counted, ended=ended)
     raise AssertionError(f"only {kills} of {wanted} processes were killed before they ended")
 
 
@@ -90,6 +111,19 @@ def test_a_killed_training_draws_no_step_twice(processes: ForkServerContext, tmp
 def test_nor_does_one_that_is_killed_again_and_again(processes: ForkServerContext, tmp_path: Path, number: int) -> None:
     """200 kills in all."""
     check_kills(processes, tmp_path, in_sqlite, random.Random(number), 10)
+
+
+def test_nor_does_one_that_counts_people(processes: ForkServerContext, tmp_path: Path) -> None:
+    check_kills(processes, tmp_path, in_sqlite, random.Random(1), 1, counted=True)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(10))
+def test_nor_does_one_that_counts_people_and_is_killed_again_and_again(
+    processes: ForkServerContext, tmp_path: Path, number: int
+) -> None:
+    """100 kills in all."""
+    check_kills(processes, tmp_path, in_sqlite, random.Random(number), 10, counted=True)
 
 
 @pytest.mark.soak

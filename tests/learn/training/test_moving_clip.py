@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 import torch
 from torch import nn
-from trainings import POLICY, SPEND, network, training, visits
+from trainings import SPEND, broken_off, network, training
 
 import discreet as dp
 from discreet import learn
@@ -23,25 +21,6 @@ from discreet.learn.training._checkpoint import packed, read_checkpoint
 from discreet.release import verify_loss
 
 pytestmark = pytest.mark.usefixtures("one_database")
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def table() -> pa.Table:
-    return visits()
-
-
-@pytest.fixture
-def session(table: pa.Table) -> Iterator[dp.Session]:
-    with dp.connect({"visits": table}, POLICY) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("arithmetic", [Exact(), Float()], ids=["exact", "float"])
@@ -129,18 +108,11 @@ def test_the_bound_of_floats_is_that_of_rounded_sums_and_the_count(session: dp.S
 
 def test_a_resumed_training_has_the_clip_of_its_checkpoint(session: dp.Session, tmp_path: Path) -> None:
     path = tmp_path / "net.ckpt"
-    settings = {"clip": learn.Adaptive(50.0), "every": 3}
-    every = settings.pop("every")
-    net, first = training(session, **settings)
-    taken = 0
-    for batch in first._private.batches(path, every):
-        taken += not batch.rehearsal
-        if taken == 20:
-            break
-        first._private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+    clip = learn.Adaptive(50.0)
+    broken_off(session, path, at=20, every=3, clip=clip)
     saved = read_checkpoint(path)
     assert 0 < saved.step < 12 and saved.clip is not None and 0 < saved.clip < 50
-    _, second = training(session, network(2), **settings)
+    _, second = training(session, network(2), clip=clip)
     clips: list[float | None] = []
     update = second._private._update
     move = update.apply
@@ -150,7 +122,7 @@ def test_a_resumed_training_has_the_clip_of_its_checkpoint(session: dp.Session, 
         move(*arguments)
 
     update.apply = moved  # type: ignore[method-assign]
-    trained = second.fit(path, every)
+    trained = second.fit(path, 3)
     assert clips[0] == saved.clip and verify_loss(trained.certificate) is None
     end = read_checkpoint(path)
     assert end.clip == update.clip != clips[0]
@@ -164,13 +136,7 @@ def test_a_resumed_training_has_the_clip_of_its_checkpoint(session: dp.Session, 
 
 def test_a_checkpoint_without_its_clip_is_refused(session: dp.Session, tmp_path: Path) -> None:
     path = tmp_path / "net.ckpt"
-    net, trainer = training(session, clip=learn.Adaptive())
-    taken = 0
-    for batch in trainer._private.batches(path, 1):
-        taken += not batch.rehearsal
-        if taken == 9:
-            break
-        trainer._private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+    broken_off(session, path, at=9, every=1, clip=learn.Adaptive())
     saved = read_checkpoint(path)
     path.write_bytes(packed(type(saved)(**{**vars(saved), "clip": None})))
     with pytest.raises(ParameterError, match="has no clip"):

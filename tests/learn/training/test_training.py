@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 import torch
 from torch import nn
-from trainings import POLICY, QUERY, SPEND, network, training, visits
+from trainings import POLICY, QUERY, SPEND, broken_off, network, training, visits
 
 import discreet as dp
 from discreet import learn
@@ -28,25 +28,6 @@ from discreet.privacy import to_json
 from discreet.release import load, verify_loss
 
 pytestmark = pytest.mark.usefixtures("one_database")
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def table() -> pa.Table:
-    return visits()
-
-
-@pytest.fixture
-def session(table: pa.Table) -> Iterator[dp.Session]:
-    with dp.connect({"visits": table}, POLICY) as opened:
-        yield opened
 
 
 def test_training_is_charged_once_and_the_same_one_is_free(session: dp.Session, tmp_path: Path) -> None:
@@ -108,17 +89,6 @@ BY_EPOCHS: dict[str, Any] = {"rate": None, "epochs": 3, "places": 256}
 
 class Stopped(Exception):
     """The process was killed."""
-
-
-def broken_off(session: dp.Session, path: Path, at: int, every: int = 4, **changes: Any) -> None:
-    """A training that stops in the middle of a step, as one that is killed does."""
-    net, trainer = training(session, **changes)
-    taken = 0
-    for batch in trainer._private.batches(path, every):
-        taken += not batch.rehearsal
-        if taken == at:
-            return
-        trainer._private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
 
 
 def test_a_checkpoint_goes_on_from_the_counter(session: dp.Session, tmp_path: Path) -> None:
@@ -273,9 +243,9 @@ def test_a_training_in_groups_goes_on_where_a_round_of_them_begins(
 def test_of_one_epoch_that_was_broken_off_the_checkpoint_is_what_is_left(session: dp.Session, tmp_path: Path) -> None:
     path, changes = tmp_path / "net.ckpt", {**BY_EPOCHS, "epochs": 1}
     broken_off(session, path, 6, 2, **changes)
-    kept = read_checkpoint(path).weights
+    saved = read_checkpoint(path).weights
     trained = training(session, **changes)[1].fit(path)
-    assert all((trained.weights[name] == each).all() for name, each in kept.items()) and session.spent == SPEND
+    assert all((trained.weights[name] == each).all() for name, each in saved.items()) and session.spent == SPEND
 
 
 def test_auto_takes_secret_samples_from_groups_where_that_is_planned_to_err_least(session: dp.Session) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from torch import nn
 
 import discreet as dp
 from discreet import learn
+from discreet.errors import LedgerError
 from discreet.learn.training import _private
 
 POLICY: dict[str, Any] = {
@@ -60,15 +62,30 @@ def training(session: dp.Session, net: nn.Module | None = None, **changes: Any) 
     return net, learn.Trainer(net, optimizer, loss, data, **{**settings, **changes})
 
 
-def train(ledger: str, checkpoint: str, steps: int, ready: Connection) -> None:
-    """Train in a process of its own, on a network whose first weights are its own too.
+LOST = 3
+"""How a process ends whose count of people was begun by one that was killed, and is lost."""
+
+
+def broken_off(session: dp.Session, path: Path, at: int, every: int = 4, **changes: Any) -> None:
+    """A training that stops in the middle of a step, as one that is killed does."""
+    net, trainer = training(session, **changes)
+    taken = 0
+    for batch in trainer._private.batches(path, every):
+        taken += not batch.rehearsal
+        if taken == at:
+            return
+        trainer._private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+
+
+def train(ledger: str, checkpoint: str, steps: int, ready: Connection, *, counted: bool = False) -> None:
+    """Train in a process of its own, on a network whose first weights are its own too; people may be counted.
 
     It sends a message where all is ready to be charged, or to go on.
     """
     torch.set_num_threads(1)
     with dp.connect({"visits": visits()}, POLICY, ledger) as session:
         start = 1 if not Path(checkpoint).exists() else 2
-        _, trainer = training(session, network(start), steps=steps)
+        _, trainer = training(session, network(start), steps=steps, about=learn.NoisyCount() if counted else 300)
         opened = _private.open_training
 
         def announced(*asked: Any) -> Any:
@@ -76,4 +93,9 @@ def train(ledger: str, checkpoint: str, steps: int, ready: Connection) -> None:
             return opened(*asked)
 
         with patch.object(_private, "open_training", announced):
-            trainer.fit(checkpoint, 1)
+            try:
+                trainer.fit(checkpoint, 1)
+            except LedgerError as error:
+                if "a count is not drawn twice" not in str(error):
+                    raise
+                sys.exit(LOST)

@@ -33,12 +33,9 @@ class Extent(ABC):
     def cut_ranks(self, groups: Groups, codes: _Ints, weights: _Ints) -> _Ints:
         """Where each row's value comes in the order in which its class is to be cut; equal ranks are never cut."""
 
-    def of_classes(self, classes: _Ints, codes: _Ints) -> _Floats:
+    def of_classes(self, groups: Groups, codes: _Ints) -> _Floats:
         """The cost of the cell of each class."""
-        order = np.argsort(classes, kind="stable")
-        groups = Groups.from_sorted(classes[order])
-        left, _ = self.on_both_sides(groups, codes[order])
-        return left[groups.ends - 1]
+        return self.on_both_sides(groups, codes)[0][groups.ends - 1]
 
 
 @dataclass(frozen=True)
@@ -101,8 +98,8 @@ class _TreeExtent(Extent):
 
 
 def _by_frequency(groups: Groups, codes: _Ints, size: int, weights: _Ints) -> _Ints:
-    keys = groups.of_row * size + codes
-    frequency = np.bincount(keys, weights=weights, minlength=groups.count * size).astype(np.int64)
+    keys, _ = groups.pairs(codes, size)
+    frequency = np.bincount(keys, weights=weights).astype(np.int64)
     return (int(weights.sum()) - frequency[keys]) * size + codes
 
 

@@ -31,7 +31,7 @@ def fast_mondrian(problem: Problem) -> Codes:
             classes[rows[first:last]] = ended
             ended += 1
             continue
-        order = np.argsort(~cut, kind="stable")
+        order = np.concatenate([np.flatnonzero(cut), np.flatnonzero(~cut)])
         codes[:, first:last] = part[:, order]
         rows[first:last] = rows[first:last][order]
         middle = first + int(cut.sum())

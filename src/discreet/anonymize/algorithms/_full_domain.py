@@ -47,7 +47,7 @@ def _part(problem: Problem, rows: Codes) -> Problem:
     return replace(
         problem,
         quasi=tuple(each.taken(rows) for each in problem.quasi),
-        spreads=tuple(replace(each, column=each.column.taken(rows)) for each in problem.spreads),
+        spreads=tuple(each.taken(rows) for each in problem.spreads),
     )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Groups"]
 
+_ROOM = 1 << 22
 _Ints = NDArray[np.int64]
 
 
@@ -41,12 +42,20 @@ class Groups:
         before = sums[self.starts] - values[self.starts]
         return sums - before[self.of_row]
 
+    def pairs(self, codes: _Ints, size: int) -> tuple[_Ints, int]:
+        """A number for each pair of a class and a code below `size`, and a bound on them for arrays of all pairs."""
+        keys, count = self.of_row * size + codes, self.count * size
+        if count <= max(_ROOM, 8 * len(codes)):
+            return keys, count
+        different, numbered = np.unique(keys, return_inverse=True)
+        return numbered.astype(np.int64), len(different)
+
     def distinct_on_both_sides(self, codes: _Ints, size: int) -> tuple[_Ints, _Ints]:
         """How many different codes the class has up to each row, and after it; codes are below `size`."""
         rows = np.arange(len(codes))
-        keys = self.of_row * size + codes
-        firsts = np.empty(self.count * size, np.int64)
-        lasts = np.empty(self.count * size, np.int64)
+        keys, count = self.pairs(codes, size)
+        firsts = np.empty(count, np.int64)
+        lasts = np.empty(count, np.int64)
         firsts[keys[::-1]] = rows[::-1]
         lasts[keys] = rows
         ended = self.running((lasts[keys] == rows).astype(np.int64))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,21 +10,31 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.anonymize.algorithms._extents import Extent, extent_of
-from discreet.anonymize.conditions import Check
+from discreet.anonymize.conditions import Check, Condition
 from discreet.anonymize.hierarchies import Hierarchy
 from discreet.anonymize.tables import Codes, Column, DistinctRows, distinct_rows
 
-__all__ = ["Problem", "Spread"]
+__all__ = ["Problem", "Spread", "classes_in_order", "settled"]
 
 _BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Spread:
-    """A sensitive column with the check that each class must pass."""
+    """A sensitive column with a condition, and the check of it that each class must pass."""
 
     column: Column
+    condition: Condition
     check: Check
+
+    @classmethod
+    def of_condition(cls, condition: Condition, column: Column) -> Spread:
+        """The check for all rows of a column."""
+        return cls(column, condition, condition.check(column))
+
+    def taken(self, rows: Codes) -> Spread:
+        """The same check, of some of the rows."""
+        return replace(self, column=self.column.taken(rows))
 
     def holds_of(self, classes: Codes, count: int) -> NDArray[np.bool_]:
         """For each class whether it passes, given the class of each row."""
@@ -97,6 +107,26 @@ class Problem:
             sparse.csr_array((ones, (of_row, each.column.codes)), shape=(count, each.column.size))
             for each in self.spreads
         ]
+
+
+def settled(problem: Problem, classes: Codes) -> Codes:
+    """The classes that still pass when others are suppressed, in order; −1 for a row of any other.
+
+    A class that is near to the table's values may be far from those that are published.
+    """
+    while (classes < 0).any() and (classes >= 0).any():
+        rows = np.flatnonzero(classes >= 0)
+        own = classes_in_order(classes[rows])
+        passed = np.ones(int(own.max()) + 1, bool)
+        for each in problem.spreads:
+            if each.condition.is_relative:
+                published = Spread.of_condition(each.condition, each.column.taken(rows).without_unused())
+                passed &= published.holds_of(own, len(passed))
+        classes = np.full(problem.rows, -1, np.int64)
+        classes[rows[passed[own]]] = classes_in_order(own[passed[own]])
+        if passed.all():
+            break
+    return classes
 
 
 def classes_in_order(classes: Codes) -> Codes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ class TCloseness(Condition):
         Of the hierarchical distance.
     """
 
+    is_relative: ClassVar[bool] = True
     t: float
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
     hierarchy: Hierarchy | None = field(default=None, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,17 @@ class Check(ABC):
 
 @dataclass(frozen=True)
 class Condition(ABC):
-    """A condition on how one sensitive column is spread within each class."""
+    """A condition on how one sensitive column is spread within each class.
 
+    Attributes
+    ----------
+    column
+        Which column.
+    is_relative
+        Whether a class is compared with all rows that are published, so that it changes when others are suppressed.
+    """
+
+    is_relative: ClassVar[bool] = False
     column: str
 
     @abstractmethod

@@ -93,4 +93,4 @@ class Shuffle(Mask):
 
     def apply(self, column: pa.ChunkedArray[Any]) -> pa.Array | pa.ChunkedArray[Any]:
         """See `Mask.apply`."""
-        return column.take(pa.array(permutation(len(column))))
+        return column.take(pa.array(permutation(len(column)), pa.int64()))

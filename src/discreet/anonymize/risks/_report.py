@@ -25,6 +25,13 @@ _PARTS: tuple[Part, ...] = ("people", "columns", "sets", "sensitive")
 _FIRST = 20
 
 
+_MODELS = {
+    "pitman": "Pitman's model",
+    "gamma": "a model of gamma rates",
+    "lognormal": "a model of log-normal rates",
+}
+
+
 @dataclass(frozen=True)
 class Reidentification:
     """Probabilities that a person of the table is recognised, under three views of who looks.
@@ -126,7 +133,7 @@ class Risk:
         if not population.is_exact:
             lines += [
                 (
-                    f"that is an estimate by the model of {population.method.capitalize()}: models say from "
+                    f"that is an estimate by {_MODELS[population.method]}: models say from "
                     f"{population.low:.1%} to {population.high:.1%}, and certain is only that it is at most "
                     f"{population.ceiling:.1%}"
                 ),

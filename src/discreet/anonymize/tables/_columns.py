@@ -69,6 +69,11 @@ class Column:
         """The same column of some of the rows."""
         return Column(self.name, self.values, self.codes[rows], self.is_number)
 
+    def without_unused(self) -> Column:
+        """The same column without values that no row has."""
+        used, codes = np.unique(self.codes, return_inverse=True)
+        return Column(self.name, tuple(self.values[each] for each in used), codes.astype(np.int64), self.is_number)
+
 
 def column_from_arrow(name: str, array: pa.ChunkedArray[Any]) -> Column:
     """Read one column.

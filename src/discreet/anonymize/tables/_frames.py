@@ -12,7 +12,7 @@ import pyarrow as pa
 from discreet.anonymize.tables._columns import Column, column_from_arrow
 from discreet.errors import ParameterError
 
-__all__ = ["Frame", "read_columns", "read_frame"]
+__all__ = ["Frame", "read_columns", "read_frame", "with_population"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -64,3 +64,22 @@ def read_columns(frame: Frame, names: Sequence[str], called: str) -> tuple[Colum
     if len(set(names)) < len(names):
         raise ParameterError(f"{called} names a column twice")
     return tuple(column_from_arrow(name, frame.table.column(name)) for name in names)
+
+
+def with_population(frame: Frame, population: Frame, quasi: Sequence[str]) -> Frame:
+    """The quasi-identifiers of the table's people, and those of the population's after them.
+
+    Raises `ParameterError` for columns that one of them has not, or that are of types which do not go together.
+    """
+    for name in quasi:
+        for each, called in ((frame, "table"), (population, "population")):
+            if name not in each.table.column_names:
+                raise ParameterError(
+                    f"the {called} has no column {name}, which is named in quasi: add it, or leave it out"
+                )
+    parts = [each.table.select(list(quasi)) for each in (frame, population)]
+    try:
+        both = pa.concat_tables(parts, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        raise ParameterError("the population's columns are of other types than the table's: write them alike") from None
+    return Frame(both, frame.restore)

@@ -17,6 +17,7 @@ from discreet.errors import ParameterError
 __all__ = ["Spread", "Verdict", "verify"]
 
 _BLOCK = 1 << 22
+_LARGEST = 1 << 62
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 
@@ -138,13 +139,18 @@ def _arrow(table: object) -> pa.Table:
 
 def _classes(rows: pa.Table) -> tuple[_Ints, pa.Table, _Ints]:
     """The class of each row, the values of each class, and its size."""
-    of_row = np.zeros(rows.num_rows, np.int64)
+    keys, size = np.zeros(rows.num_rows, np.int64), 1
     for name in rows.column_names:
         encoded: Any = pc.dictionary_encode(rows.column(name).combine_chunks(), null_encoding="encode")
-        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        of_row = np.unique(of_row * (len(encoded.dictionary) + 1) + codes, return_inverse=True)[1].astype(np.int64)
-    _, first, sizes = np.unique(of_row, return_index=True, return_counts=True)
-    return of_row, rows.take(first), sizes
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        different = len(encoded.dictionary)
+        if size * different >= _LARGEST:
+            listed, keys = np.unique(keys, return_inverse=True)
+            size = len(listed)
+        keys = keys * different + codes
+        size *= different
+    _, first, of_row, sizes = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    return of_row.astype(np.int64), rows.take(first), sizes
 
 
 def _spread(classes: _Ints, sizes: _Ints, column: pa.ChunkedArray[Any]) -> Spread:

@@ -10,9 +10,12 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from discreet.audit.black_box._verdict import Verdict
+from discreet.audit.catalog._census import census_entries
 from discreet.audit.catalog._entry import Entry
 from discreet.audit.catalog._examples import mechanism_entries, scheme_entries
+from discreet.audit.catalog._histograms import histogram_entries
 from discreet.audit.catalog._learning import learning_entries
+from discreet.audit.catalog._marginals import marginal_entries
 from discreet.audit.catalog._queries import sql_entries
 from discreet.audit.catalog._synthetic import synthetic_entries
 from discreet.errors import ParameterError
@@ -46,7 +49,7 @@ class Audited:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """An entry for each mechanism in all its variants, each local scheme, synthetic tables, learning, and SQL.
+    """An entry for each mechanism in all its variants, each local scheme, published tables, learning, and SQL.
 
     Costs no privacy: the data are made up.
 
@@ -54,7 +57,16 @@ def entries() -> tuple[Entry, ...]:
     ['Exponential', 'Exponential monotone', 'SQL a ratio']
     """
     sql = tuple(each.entry for each in sql_entries())
-    return (*mechanism_entries(), *scheme_entries(), *synthetic_entries(), *learning_entries(), *sql)
+    return (
+        *mechanism_entries(),
+        *scheme_entries(),
+        *synthetic_entries(),
+        *census_entries(),
+        *histogram_entries(),
+        *marginal_entries(),
+        *learning_entries(),
+        *sql,
+    )
 
 
 def find_entry(name: str) -> Entry:

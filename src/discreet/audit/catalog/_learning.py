@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,13 +24,15 @@ from discreet.learn._steps import Measurer
 from discreet.learn.algorithms import ALGORITHMS, Algorithm, NaiveBayesAlgorithm, SearchAlgorithm
 from discreet.learn.correlated import CorrelatedGaussian, CyclicPoisson, Independent
 from discreet.learn.selection import Tries
-from discreet.mechanisms import DiscreteLaplace
+from discreet.mechanisms import DiscreteLaplace, Gaussian
 from discreet.prices import Additive
-from discreet.privacy import Loss, approx, mu, pure
+from discreet.privacy import Loss, MuLoss, approx, mu, pure
 
 __all__ = ["learning_entries"]
 
 _CROWD = 60
+_STATED_PEOPLE = 40
+"""How many people a training with a clip that moves is said to be of: the share of those within it is never cut."""
 _NUMBERS = tuple(Input(f"x{i}", None, Fraction(0), Fraction(8)) for i in range(8))
 _KIND = Input("kind", ("a", "b", "c"), type="string")
 _TARGETS = {
@@ -38,7 +42,7 @@ _TARGETS = {
 
 
 def learning_entries() -> tuple[Entry, ...]:
-    """A model by every algorithm of `discreet.learn`, and, where torch is installed, a training of a network.
+    """A model by every algorithm of `discreet.learn`, and, where torch is installed, trainings of a network.
 
     >>> "Model by naive_bayes" in [entry.name for entry in learning_entries()]
     True
@@ -51,7 +55,7 @@ def learning_entries() -> tuple[Entry, ...]:
         samples=1_000,
     )
     has_torch = all(find_spec(each) is not None for each in ("torch", "safetensors"))
-    return (*models, tries, *((_training_entry(),) if has_torch else ()))
+    return (*models, tries, *((*_training_entries(), _counted_training_entry()) if has_torch else ()))
 
 
 def _model_entry(algorithm: Algorithm) -> Entry:
@@ -205,35 +209,74 @@ def _taken(examples: Examples, count: int) -> Examples:
     return Examples(examples.inputs, examples.numbers[:count], examples.cells[:count], examples.target[:count])
 
 
-def _training_entry() -> Entry:
-    spend = approx(2, "1e-6")
-    claim = _Trainings(spend).claim
-    return Entry(
-        name="CorrelatedGaussian in a training of two steps",
-        group="learning",
-        shown="CorrelatedGaussian of discreet.learn.Trainer(…, steps=2, rate='1/2') on two records",
-        mechanism=_Trainings(spend),
-        pairs=(((-8.0, 8.0), (-8.0,)),),
-        claim=claim,
-        delta="1e-6",
-        kind=CorrelatedGaussian,
-        samples=2_000,
-        note="gradients of more than the clip, one against the other; a training takes a tenth of a second, so outputs "
-        "are few",
+def _training_entries() -> tuple[Entry, ...]:
+    """Trainings on neighbours whose gradients are beyond the clip: one that stays, and one that moves."""
+    fixed, moving = _Trainings(approx(2, "1e-6"), Fraction(1, 2)), _Trainings(mu("0.5"), Fraction(1), moving=True)
+    name, few = (
+        "CorrelatedGaussian in a training of two steps",
+        "; a training takes a tenth of a second, so outputs are few",
+    )
+    shown = "CorrelatedGaussian of discreet.learn.Trainer(…, steps=2, {}) on two records"
+    pairs = (((-8.0, 8.0), (-8.0,)),)
+    return (
+        Entry(
+            name=name,
+            group="learning",
+            shown=shown.format("rate='1/2'"),
+            mechanism=fixed,
+            pairs=pairs,
+            claim=fixed.claim,
+            delta="1e-6",
+            kind=CorrelatedGaussian,
+            samples=2_000,
+            note=f"gradients of more than the clip, one against the other{few}",
+        ),
+        Entry(
+            name=f"{name}, whose clip moves",
+            group="learning",
+            shown=shown.format("rate=1, clip=Adaptive(weight=1)"),
+            mechanism=moving,
+            pairs=pairs,
+            claim=moving.spend,
+            kind=CorrelatedGaussian,
+            samples=1_000,
+            note="gradients of more than the clip, one against the other, with a count as heavy, as its moves "
+            f"show{few}",
+        ),
+    )
+
+
+def _counted_training_entry() -> Entry:
+    trainings = _CountedTrainings(approx(2, "1e-6"))
+    return replace(
+        _training_entries()[0],
+        name="CorrelatedGaussian in a training that counts people",
+        shown="CorrelatedGaussian of discreet.learn.Trainer(…, steps=2, rate='1/2', about=NoisyCount('1/2')) on two "
+        "records",
+        mechanism=trainings,
+        claim=trainings.claim,
+        samples=1_000,
+        note="the count is beside the noisy sums of gradients; half of the spend is for it",
     )
 
 
 @dataclass(frozen=True)
 class _Trainings:
-    """Trainings of one weight w in two steps, with the loss (w − y)² of a record y: its noisy gradients."""
+    """Trainings of one weight w in two steps, with the loss (w − y)² of a record y: its noisy gradients.
+
+    If the clip moves, a person adds as much to the count that moves it as to the gradient: both are of one vector, and
+    seen together.
+    """
 
     spend: Loss
+    rate: Fraction
+    moving: bool = False
 
     @property
     def claim(self) -> Loss:
-        """What both steps lose together: noise and coins as a plan states them."""
-        halves = CyclicPoisson(2, Fraction(1, 2))
-        return CorrelatedGaussian.calibrate(self.spend, Independent(), halves, bound=1, size=1).loss
+        """What both steps lose together, with coins: noise and coins as a plan states them."""
+        coins = CyclicPoisson(2, self.rate)
+        return CorrelatedGaussian.calibrate(self.spend, Independent(), coins, bound=1, size=1).loss
 
     def draw(self, data: tuple[float, ...], size: int) -> list[list[float]]:
         """`size` independent trainings."""
@@ -242,7 +285,59 @@ class _Trainings:
     def _once(self, data: tuple[float, ...]) -> list[float]:
         import torch
 
-        from discreet.learn import Tensors, Trainer
+        from discreet.learn import Adaptive, Tensors, Trainer
+
+        net = torch.nn.Linear(1, 1, bias=False)
+        torch.nn.init.zeros_(net.weight)
+        optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
+        rows = Tensors(torch.ones(len(data), 1), torch.tensor(data))
+        adaptive = Adaptive(weight=1.0)
+        trainer = Trainer(
+            net, optimizer, lambda given, y: (given.squeeze(1) - y) ** 2, rows, spend=self.spend, steps=2,
+            rate=self.rate, about=_STATED_PEOPLE if self.moving else 2, places=4, clip=adaptive if self.moving else 1.0,
+        )  # fmt: skip
+        update = trainer._private._update  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - the clip is released
+        seen: list[float] = []
+        clips: list[float] = []
+
+        def watch(*_: Any) -> None:
+            assert net.weight.grad is not None
+            seen.append(float(net.weight.grad))
+            clips.append(update.clip or 1.0)
+
+        optimizer.register_step_pre_hook(watch)
+        trainer.fit()
+        if not self.moving:
+            return [sum(seen), *seen]
+        people = float(_STATED_PEOPLE * self.rate)
+        gradients = [people * gradient / clip for gradient, clip in zip(seen, clips, strict=True)]
+        moves = [math.log(after / before) for before, after in pairwise([*clips, update.clip or 1.0])]
+        counts = [2 * people * (adaptive.quantile - 0.5 - move / adaptive.speed) for move in moves]
+        return [sum(gradients) + sum(counts), *gradients, *counts]
+
+
+@dataclass(frozen=True)
+class _CountedTrainings:
+    """Trainings as those of `_Trainings` that count people: gradients as sums, beside the count that divided them."""
+
+    spend: Loss
+
+    @property
+    def claim(self) -> Loss:
+        """What both steps lose together: noise and coins as a plan states them."""
+        halves = CyclicPoisson(2, Fraction(1, 2))
+        calibrate = partial(CorrelatedGaussian.calibrate, self.spend, Independent(), halves, bound=1, size=1)
+        half = 1 / (2 * Gaussian.calibrate(self.spend, 1).sigma ** 2)
+        return Gaussian.calibrate(MuLoss(half), 1).loss(1) + calibrate(beside=half).loss
+
+    def draw(self, data: tuple[float, ...], size: int) -> list[list[float]]:
+        """`size` independent trainings."""
+        return [self._once(data) for _ in range(size)]
+
+    def _once(self, data: tuple[float, ...]) -> list[float]:
+        import torch
+
+        from discreet.learn import NoisyCount, Tensors, Trainer
 
         net = torch.nn.Linear(1, 1, bias=False)
         torch.nn.init.zeros_(net.weight)
@@ -255,8 +350,14 @@ class _Trainings:
 
         optimizer.register_step_pre_hook(watch)
         rows = Tensors(torch.ones(len(data), 1), torch.tensor(data))
-        Trainer(
+        trainer = Trainer(
             net, optimizer, lambda given, y: (given.squeeze(1) - y) ** 2, rows,
-            spend=self.spend, steps=2, rate="1/2", about=2, places=4,
-        ).fit()  # fmt: skip
-        return [sum(seen), *seen]
+            spend=self.spend, steps=2, rate="1/2", about=NoisyCount("1/2"), places=4,
+        )  # fmt: skip
+        network = trainer.fit()
+        people, plan = network.certificate["about"]["count"], trainer.plan()
+        assert plan.count is not None
+        sums = [people * each / 2 for each in seen]  # in clips: a step takes half of the people
+        # The record that is there or not takes off one clip of each sum where its coin falls so, and adds to the count.
+        score = people / float(plan.count.sigma) ** 2 - sum(sums) / (2 * plan.noise_multiplier**2)
+        return [score, people, *sums]

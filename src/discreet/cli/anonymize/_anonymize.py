@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli._options import listed_names
-from discreet.cli.anonymize._options import QuasiOption, SensitiveOption, TableArgument, table_in
+from discreet.cli._table_files import table_in
+from discreet.cli.anonymize._options import QuasiOption, SensitiveOption, TableArgument
 from discreet.cli.ledger._options import Shape, ShapeOption
 from discreet.elapsed import elapsed
 from discreet.errors import ParameterError

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli._table_files import table_in
 from discreet.cli.attack._options import (
     AcceptOption,
     EvidenceOption,
@@ -23,7 +24,6 @@ from discreet.cli.attack._tables import (
     named_columns,
     read_hierarchies,
     read_rows,
-    read_table,
     scales_of,
     show_outcome,
 )
@@ -71,7 +71,7 @@ def linkage(  # noqa: PLR0913 — an option each
         from discreet import attack
 
         check_evidence(evidence)
-        published, people = read_table(release), read_table(register)
+        published, people = table_in(release), table_in(register)
         names = named_columns(columns, "--on")
         trees = read_hierarchies(hierarchies, people, names)
         outcome = attack.linkage(published, people, names, truth=read_rows(people, row), hierarchies=trees)
@@ -117,8 +117,8 @@ def histories(  # noqa: PLR0913 — an option each
 
         check_evidence(evidence)
         outcome = attack.histories(
-            read_table(release),
-            read_table(known),
+            table_in(release),
+            table_in(known),
             person=person,
             item=item,
             scales=scales_of(scale or ()),
@@ -141,7 +141,7 @@ def homogeneity(  # noqa: PLR0913 — an option each
         from discreet import attack
 
         check_evidence(evidence)
-        outcome = attack.homogeneity(read_table(release), named_columns(quasi, "--quasi"), sensitive)
+        outcome = attack.homogeneity(table_in(release), named_columns(quasi, "--quasi"), sensitive)
     show_outcome(outcome, form, accept, evidence)
 
 
@@ -176,7 +176,7 @@ def intersection(  # noqa: PLR0913 — an option each
         from discreet import attack
 
         check_evidence(evidence)
-        ours, theirs = read_table(release), read_table(second)
+        ours, theirs = table_in(release), table_in(second)
         outcome = attack.intersection(
             ours,
             theirs,
@@ -215,14 +215,14 @@ def downcoding(  # noqa: PLR0913 — an option each
         from discreet import attack
 
         check_evidence(evidence)
-        published, truth = read_table(release), read_table(original)
+        published, truth = table_in(release), table_in(original)
         names = named_columns(quasi, "--quasi")
         outcome = attack.downcoding(
             published,
             truth,
             names,
             hierarchies=read_hierarchies(hierarchies, truth, names),
-            prior=None if prior is None else read_table(prior),
+            prior=None if prior is None else table_in(prior),
         )
     show_outcome(outcome, form, accept, evidence)
 
@@ -262,7 +262,7 @@ def minimality(  # noqa: PLR0913 — an option each
         if (diversity is None) == (closeness is None):
             raise ParameterError("name the condition that each class satisfies: --l or --t, one of them")
         condition = TCloseness(sensitive, closeness) if closeness is not None else LDiversity(sensitive, diversity or 1)
-        published, truth = read_table(release), read_table(original)
+        published, truth = table_in(release), table_in(original)
         names = named_columns(quasi, "--quasi")
         outcome = attack.minimality(
             published,

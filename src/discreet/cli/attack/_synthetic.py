@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli._table_files import table_in
 from discreet.cli.attack._options import (
     AcceptOption,
     ControlArgument,
@@ -14,7 +15,7 @@ from discreet.cli.attack._options import (
     SyntheticArgument,
     TargetsOption,
 )
-from discreet.cli.attack._tables import check_evidence, named_columns, read_table, show_outcome, show_scores
+from discreet.cli.attack._tables import check_evidence, named_columns, show_outcome, show_scores
 from discreet.cli.ledger._options import Shape, ShapeOption
 from discreet.elapsed import elapsed
 
@@ -49,7 +50,7 @@ def singling_out(  # noqa: PLR0913 — an option each
         from discreet import attack
 
         check_evidence(evidence)
-        tables = (read_table(each) for each in (synthetic, original, control))
+        tables = (table_in(each) for each in (synthetic, original, control))
         outcome = attack.singling_out(*tables, columns=columns, guesses=guesses)
     show_outcome(outcome, form, accept, evidence)
 
@@ -74,7 +75,7 @@ def linkability(  # noqa: PLR0913 — an option each
         from discreet import attack
 
         check_evidence(evidence)
-        tables = (read_table(each) for each in (synthetic, original, control))
+        tables = (table_in(each) for each in (synthetic, original, control))
         outcome = attack.linkability(
             *tables,
             first=named_columns(first, "--first"),
@@ -107,7 +108,7 @@ def inference(  # noqa: PLR0913 — an option each
         from discreet import attack
 
         check_evidence(evidence)
-        tables = (read_table(each) for each in (synthetic, original, control))
+        tables = (table_in(each) for each in (synthetic, original, control))
         outcome = attack.inference(
             *tables, secret=secret, known=named_columns(known, "--known") or None, targets=targets
         )
@@ -127,6 +128,6 @@ def closeness(  # noqa: PLR0913 — an option each
     with elapsed():
         from discreet import attack
 
-        tables = (read_table(each) for each in (synthetic, original, control))
+        tables = (table_in(each) for each in (synthetic, original, control))
         outcome = attack.closeness(*tables, targets=targets)
     show_scores(outcome, form, accept)

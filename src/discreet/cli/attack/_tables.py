@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import typer
 
 from discreet.cli._options import listed_names
 from discreet.cli.ledger._options import Shape
-from discreet.errors import DataError, ParameterError, printable
+from discreet.errors import ParameterError, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,30 +24,12 @@ __all__ = [
     "named_columns",
     "read_hierarchies",
     "read_rows",
-    "read_table",
     "scales_of",
     "show_outcome",
     "show_scores",
 ]
 
 _SUFFIXES = (".csv", ".parquet")
-
-
-def read_table(path: Path) -> pa.Table:
-    """Read a table. Raises `DataError` for a file that is none."""
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    try:
-        if path.suffix.casefold() in (".parquet", ".pq"):
-            return pyarrow.parquet.read_table(path)
-        options = pyarrow.csv.ConvertOptions(strings_can_be_null=True, null_values=[""])
-        return pyarrow.csv.read_csv(path, convert_options=options)
-    except OSError as error:
-        raise DataError(f"{path}: {os.strerror(error.errno) if error.errno else 'it cannot be read'}") from None
-    except (pa.ArrowException, ValueError):
-        raise DataError(f"{path} is no CSV or Parquet file that can be read") from None
 
 
 def named_columns(text: str | None, option: str) -> list[str]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli._options import Format, FormatOption
+from discreet.cli._table_files import table_in
 from discreet.elapsed import elapsed
-from discreet.errors import DataError, ParameterError
+from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,20 +74,11 @@ def predict(
 
 def _rows(path: Path, model: Model) -> pa.Table:
     import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
 
-    try:
-        if path.suffix.casefold() in (".parquet", ".pq"):
-            return pyarrow.parquet.read_table(path)
-        texts = {each.name: pa.string() for each in model.inputs.features}
-        options = pyarrow.csv.ConvertOptions(column_types=texts, strings_can_be_null=True, null_values=[""])
-        rows = pyarrow.csv.read_csv(path, convert_options=options)
-    except OSError as error:
-        raise DataError(f"--data {path}: {error.strerror or 'it cannot be read'}") from None
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
-        raise DataError(f"--data {path} is no CSV or Parquet file that can be read") from None
-    return _typed(rows, model) if all(rows.column_names.count(name) == 1 for name in texts) else rows
+    texts = {each.name: pa.string() for each in model.inputs.features}
+    rows = table_in(path, texts)
+    is_text = path.suffix.casefold() == ".csv"
+    return _typed(rows, model) if is_text and all(rows.column_names.count(name) == 1 for name in texts) else rows
 
 
 def _typed(rows: pa.Table, model: Model) -> pa.Table:

@@ -83,7 +83,7 @@ def _finish(
 ) -> None:
     """Print everything; exit with 4 if there are problems."""
     from discreet.cli._output import print_json, print_table
-    from discreet.cli.policy._lines import key_lines, line_of
+    from discreet.toml_lines import key_lines, line_of
 
     lines = key_lines(file.read_text(encoding="utf-8")) if problems else {}
     places = [(line_of(problem.path, lines), problem) for problem in problems]

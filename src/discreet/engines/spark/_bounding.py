@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from discreet.engines._records import record_items
 from discreet.engines.spark._dialect import DIALECT
 from discreet.engines.spark._marginals import NUMBERS, key_sql
-from discreet.engines.sql import Part, cell_names, distinct_value, salts, uncapped, when_name
+from discreet.engines.sql import Parts, cell_names, distinct_value, salts, uncapped, when_name
 from discreet.query import BoundedAggregate, Computed, Distinct, Filtered, Grouped, People, RecordRows, public_groups
 
 __all__ = ["bounded_sql", "keys_sql", "records_query", "values_sql"]
@@ -77,7 +77,7 @@ def _chained(request: BoundedAggregate, source: str, salt: bytes) -> tuple[_Quer
 class _Query:
     request: BoundedAggregate
     keys: list[str]
-    values: list[Part]
+    values: Parts
     sums: list[str]
 
     @property

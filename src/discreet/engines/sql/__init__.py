@@ -14,7 +14,7 @@ from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._functions import CHOICES
 from discreet.engines.sql._functions_text import TEXTS, cut, strings
 from discreet.engines.sql._histograms import read_groups
-from discreet.engines.sql._parts import Part, cell_names, distinct_value, when_name
+from discreet.engines.sql._parts import Part, Parts, cell_names, distinct_value, when_name
 from discreet.engines.sql._relation import Relation, StoredColumn, check_links
 from discreet.engines.sql._rendering import is_deep, rows_sql
 
@@ -24,6 +24,7 @@ __all__ = [
     "Dialect",
     "Expressions",
     "Part",
+    "Parts",
     "Relation",
     "Rendering",
     "StoredColumn",

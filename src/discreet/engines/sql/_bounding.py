@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from discreet.engines.sql._dialect import Dialect
 from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._histograms import cells_sql, sums_sql
-from discreet.engines.sql._parts import Part, cell_names, distinct_sql, distinct_value, parts_of, sum_sql
+from discreet.engines.sql._parts import Parts, cell_names, distinct_sql, distinct_value, parts_of, sum_sql
 from discreet.query import HELD_TEXT, BoundedAggregate, Distinct, GroupKey, People
 
 __all__ = ["Uncapped", "bounded_sql", "counted_rows_sql", "records_sql", "salts", "uncapped", "values_sql"]
@@ -78,7 +78,7 @@ class Uncapped:
     chain: str
     keys: list[str]
     enums: list[bool]
-    values: list[Part]
+    values: Parts
     sums: list[str]
 
 
@@ -108,7 +108,7 @@ class _Query:
     request: BoundedAggregate
     write: Expressions
     keys: list[str]
-    values: list[Part]
+    values: Parts
     by_row: bool = False
     """Whether rows are dropped even where it is cheaper to drop groups."""
     as_records: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -11,7 +11,7 @@ from discreet.engines.sql._dialect import Dialect
 from discreet.engines.sql._expressions import Expressions
 from discreet.query import Count, Distinct, Histogram, Measure, People, Product, Sum
 
-__all__ = ["Part", "cell_names", "distinct_sql", "distinct_value", "parts_of", "sum_sql", "when_name"]
+__all__ = ["Part", "Parts", "cell_names", "distinct_sql", "distinct_value", "parts_of", "sum_sql", "when_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,35 +28,58 @@ class Part:
     limits: tuple[int, int] | None
 
 
-def parts_of(measures: Sequence[Measure], write: Expressions, histograms: Sequence[Histogram] = ()) -> list[Part]:
+class Parts(list[Part]):
+    """Parts in order, each meaning once, which are looked up by what they mean, however many there are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: dict[tuple[object, ...], str] = {}
+        self._presences: dict[object, str] = {}
+
+    def put(self, meaning: tuple[object, ...], sql: str, limits: tuple[int, int] | None) -> None:
+        """Add a part, if there is none of the meaning."""
+        if meaning in self._names:
+            return
+        name = f"v{len(self)}"
+        self.append(Part(meaning, name, sql, limits))
+        self._names[meaning] = name
+        if meaning[0] in ("number", "present"):
+            self._presences.setdefault(meaning[1], name)
+
+    def named(self, meaning: tuple[object, ...]) -> str:
+        """The part that means that."""
+        return self._names[meaning]
+
+    def presence(self, argument: exp.Expr) -> str | None:
+        """A part that is null exactly where the argument is."""
+        return self._presences.get(argument)
+
+
+def parts_of(measures: Sequence[Measure], write: Expressions, histograms: Sequence[Histogram] = ()) -> Parts:
     """A part for each number, condition and value that the measures are made of, once, and for each histogram a cell.
 
     A number's part also tells where its argument is not null.
     """
-    parts: dict[tuple[object, ...], Part] = {}
-
-    def put(meaning: tuple[object, ...], sql: str, limits: tuple[int, int] | None) -> None:
-        parts.setdefault(meaning, Part(meaning, f"v{len(parts)}", sql, limits))
-
+    parts = Parts()
     for number in [number for measure in measures for number in _numbers(measure)]:
-        put(_number(number), write.contribution(number), (number.lower, number.upper))
+        parts.put(_number(number), write.contribution(number), (number.lower, number.upper))
     for argument in [argument for measure in measures for argument in _arguments(measure)]:
-        if _presence(argument, parts.values()) is None:
-            put(("present", argument), f"CASE WHEN {write.present(argument)} THEN 1 END", (0, 1))
+        if parts.presence(argument) is None:
+            parts.put(("present", argument), f"CASE WHEN {write.present(argument)} THEN 1 END", (0, 1))
     for measure in measures:
         if measure.when is not None:
-            put(("when", measure.when), f"CASE WHEN {write.condition(measure.when)} THEN 1 END", (0, 1))
+            parts.put(("when", measure.when), f"CASE WHEN {write.condition(measure.when)} THEN 1 END", (0, 1))
         if isinstance(measure, Distinct):
-            put(("value", measure.argument), write.distinct_value(measure.argument), None)
+            parts.put(("value", measure.argument), write.distinct_value(measure.argument), None)
     for histogram in histograms:
         cell = write.contribution(histogram)
         if histogram.when is not None:
             cell = f"CASE WHEN {write.condition(histogram.when)} THEN {cell} END"
-        put(_cell(histogram), cell, (histogram.lower, histogram.upper))
-    return list(parts.values())
+        parts.put(_cell(histogram), cell, (histogram.lower, histogram.upper))
+    return parts
 
 
-def sum_sql(measure: Measure, parts: Sequence[Part], dialect: Dialect) -> str:
+def sum_sql(measure: Measure, parts: Parts, dialect: Dialect) -> str:
     """The aggregate over rows that is a measure; for people, over the rows of one person in one group."""
     filtered = _filter(measure, parts)
     match measure:
@@ -65,10 +88,10 @@ def sum_sql(measure: Measure, parts: Sequence[Part], dialect: Dialect) -> str:
         case Distinct():
             return distinct_sql(measure, parts)
         case Count():
-            counted = "*" if measure.argument is None else _presence(measure.argument, parts)
+            counted = "*" if measure.argument is None else parts.presence(measure.argument)
             return f"count({counted}){filtered}"
         case Sum():
-            return _sum(_named(_number(measure), parts), measure, filtered, dialect)
+            return _sum(parts.named(_number(measure)), measure, filtered, dialect)
         case Product():
             return _sum(_product(measure, parts, dialect), measure, filtered, dialect)
 
@@ -77,26 +100,26 @@ def _sum(integer: str, measure: Sum | Product, filtered: str, dialect: Dialect) 
     return f"coalesce({dialect.sum(integer, (measure.lower, measure.upper), filtered)}, 0)"
 
 
-def distinct_sql(measure: Distinct, parts: Sequence[Part]) -> str:
+def distinct_sql(measure: Distinct, parts: Parts) -> str:
     """The number of distinct values among rows, which all have to be there at once."""
-    return f"count(DISTINCT {_named(('value', measure.argument), parts)}){_filter(measure, parts)}"
+    return f"count(DISTINCT {parts.named(('value', measure.argument))}){_filter(measure, parts)}"
 
 
-def distinct_value(measure: Distinct, parts: Sequence[Part]) -> tuple[str, str]:
+def distinct_value(measure: Distinct, parts: Parts) -> tuple[str, str]:
     """The part that has a measure's values, and the condition that a row has one that counts."""
-    value = _named(("value", measure.argument), parts)
+    value = parts.named(("value", measure.argument))
     present = f"{value} IS NOT NULL"
     return value, present if measure.when is None else f"{present} AND {when_name(measure.when, parts)} IS NOT NULL"
 
 
-def cell_names(histograms: Sequence[Histogram], parts: Sequence[Part]) -> list[str]:
+def cell_names(histograms: Sequence[Histogram], parts: Parts) -> list[str]:
     """For each histogram the part that has its cells."""
-    return [_named(_cell(histogram), parts) for histogram in histograms]
+    return [parts.named(_cell(histogram)) for histogram in histograms]
 
 
-def when_name(when: exp.Expr, parts: Sequence[Part]) -> str:
+def when_name(when: exp.Expr, parts: Parts) -> str:
     """The part that is not null where a condition holds."""
-    return _named(("when", when), parts)
+    return parts.named(("when", when))
 
 
 def _numbers(measure: Measure) -> tuple[Sum, ...]:
@@ -125,10 +148,10 @@ def _cell(histogram: Histogram) -> tuple[object, ...]:
     return "cell", histogram.argument, histogram.when
 
 
-def _product(measure: Product, parts: Sequence[Part], dialect: Dialect) -> str:
+def _product(measure: Product, parts: Parts, dialect: Dialect) -> str:
     """Rounded to the grid and clamped, so that no rounding of doubles escapes the planned range."""
     cast = dialect.cast
-    left, right = (cast(_named(_number(side), parts), "DOUBLE") for side in (measure.left, measure.right))
+    left, right = (cast(parts.named(_number(side)), "DOUBLE") for side in (measure.left, measure.right))
     low, high = (cast(str(limit + measure.center), "DOUBLE") for limit in (measure.lower, measure.upper))
     scaled = f"{left} * {right}"
     if measure.shift:
@@ -139,19 +162,10 @@ def _product(measure: Product, parts: Sequence[Part], dialect: Dialect) -> str:
     return f"CASE WHEN {left} IS NOT NULL AND {right} IS NOT NULL THEN {shifted} END"
 
 
-def _filter(measure: Measure, parts: Sequence[Part]) -> str:
+def _filter(measure: Measure, parts: Parts) -> str:
     conditions: list[str] = []
     if isinstance(measure, Count | Sum | Product) and measure.beside is not None:
-        conditions.append(f"{_presence(measure.beside, parts)} IS NOT NULL")
+        conditions.append(f"{parts.presence(measure.beside)} IS NOT NULL")
     if measure.when is not None:
         conditions.append(f"{when_name(measure.when, parts)} IS NOT NULL")
     return f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
-
-
-def _named(meaning: tuple[object, ...], parts: Sequence[Part]) -> str:
-    return next(part.name for part in parts if part.meaning == meaning)
-
-
-def _presence(argument: exp.Expr, parts: Iterable[Part]) -> str | None:
-    """A part that is null exactly where the argument is."""
-    return next((p.name for p in parts if p.meaning[0] in ("number", "present") and p.meaning[1] == argument), None)

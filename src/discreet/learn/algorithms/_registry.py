@@ -15,7 +15,7 @@ from discreet.learn.algorithms._pca import PcaAlgorithm
 from discreet.learn.algorithms._ridge import RidgeAlgorithm
 from discreet.learn.algorithms._tree import DecisionTreeAlgorithm
 
-__all__ = ["ALGORITHMS", "algorithm_from_json", "enlist"]
+__all__ = ["ALGORITHMS", "algorithm_from_json", "enlist", "enlist_map"]
 
 _ALL: tuple[type[Algorithm], ...] = (
     AdditiveAlgorithm,
@@ -35,9 +35,19 @@ def enlist(kind: type[Algorithm]) -> None:
     ALGORITHMS[kind.name] = kind
 
 
+_MAPS: dict[str, type[Algorithm]] = {}
+"""Public maps of rows, which are parts of others and never fitted by themselves."""
+
+
+def enlist_map(kind: type[Algorithm]) -> None:
+    """Make one known that asks nothing of rows, so that it is no model by itself."""
+    _MAPS[kind.name] = kind
+
+
 def algorithm_from_json(data: Mapping[str, Any]) -> Algorithm:
     """An algorithm with its parameters, from JSON that is not trusted. Raises `ValueError` for what is none."""
-    kind = ALGORITHMS.get(data["name"]) if isinstance(data["name"], str) else None
+    name = data["name"]
+    kind = (ALGORITHMS.get(name) or _MAPS.get(name)) if isinstance(name, str) else None
     if kind is None:
         raise ValueError
     return kind.from_json(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 
 from discreet.errors import ParameterError
 from discreet.learn.correlated._mechanism import CorrelatedGaussian
@@ -31,6 +32,7 @@ def cheapest(  # noqa: PLR0913 (all but two by keyword)
     state: int = 4,
     secret_samples: bool = True,
     objective: Objective = "rms",
+    beside: Number = 0,
 ) -> CorrelatedGaussian:
     """Of the `candidates`, the run of the least planned error of prefix sums.
 
@@ -47,6 +49,7 @@ def cheapest(  # noqa: PLR0913 (all but two by keyword)
         state=state,
         secret_samples=secret_samples,
         objective=objective,
+        beside=beside,
     )[0]
 
 
@@ -59,13 +62,14 @@ def candidates(  # noqa: PLR0913 (all but two by keyword)
     state: int = 4,
     secret_samples: bool = True,
     objective: Objective = "rms",
+    beside: Number = 0,
 ) -> tuple[CorrelatedGaussian, ...]:
     """The runs that a spend allows, each with about its least noise, by the error planned for prefix sums, least first.
 
     Each lets a person take part in as many steps: `apart`; or, with `secret_samples` and a spend in (ε, δ), on average,
     by Poisson sampling from 1, 2, 4, … groups in turn. So batches are as large on average, and errors may be compared.
     A strategy keeps at most `state` numbers per parameter; one that this spend would take beyond 64 bits is left out.
-    `bound`, `size` and `objective` are as in `CorrelatedGaussian`. Costs no privacy: all that is looked at is public.
+    `bound`, `size`, `beside` and `objective` are as in `CorrelatedGaussian`. Costs no privacy: all of it is public.
     Raises `ParameterError` for numbers outside their range, and for a spend in pure ε.
     """
     most = whole_in(state, "state", 0, _MOST_STATE)
@@ -78,10 +82,11 @@ def candidates(  # noqa: PLR0913 (all but two by keyword)
         pairs.append((optimize_blt(steps, participations, separation, buffers=buffers, objective=objective), apart))
     if secret_samples and budget_of(spend)[0] == "approx":
         pairs += list(_sampled(apart, most, objective))
-    runs = [CorrelatedGaussian.calibrate(spend, Independent(), apart, bound=bound, size=size)]
+    calibrate = partial(CorrelatedGaussian.calibrate, spend, bound=bound, size=size, beside=beside)
+    runs = [calibrate(Independent(), apart)]
     for strategy, sampling in pairs:
         with suppress(ParameterError):
-            runs.append(CorrelatedGaussian.calibrate(spend, strategy, sampling, bound=bound, size=size))
+            runs.append(calibrate(strategy, sampling))
     return tuple(sorted(runs, key=lambda run: run.prefix_std(objective)))
 
 

@@ -87,13 +87,22 @@ class CorrelatedGaussian:
         _ = self._distance_squared  # refuses what no sensitivity is proved for
 
     @classmethod
-    def calibrate(
-        cls, spend: Loss, strategy: Strategy, sampling: Sampling, *, bound: Number, size: int
+    def calibrate(  # noqa: PLR0913 (all but three by keyword)
+        cls,
+        spend: Loss,
+        strategy: Strategy,
+        sampling: Sampling,
+        *,
+        bound: Number,
+        size: int,
+        beside: Number = 0,
     ) -> CorrelatedGaussian:
         """The run with about the least sigma whose loss is within `spend`: (ε, δ) with δ > 0, ρ or μ.
 
-        Costs no privacy. Raises `ParameterError` for a pure ε; for `CyclicPoisson` at a ρ or a μ, in which sampling
-        amplifies nothing; and as the class does. Source: `Gaussian.calibrate`, `discreet.privacy.solve`.
+        With `beside`, the loss together with that of a Gaussian mechanism of this μ², which is released too, is within
+        the spend. Costs no privacy. Raises `ParameterError` for a pure ε; for `CyclicPoisson` at a ρ or a μ, in which
+        sampling amplifies nothing; where `beside` leaves nothing; and as the class does.
+        Source: `Gaussian.calibrate`, `discreet.privacy.solve`.
 
         >>> from discreet.learn.correlated import Independent
         >>> from discreet.privacy import mu
@@ -102,11 +111,14 @@ class CorrelatedGaussian:
         Fraction(20, 1)
         """
         kind, _ = budget_of(spend)
+        other = rational(beside, "beside")
         shape = cls(strategy, sampling, max(MIN_SCALE, Fraction(1)), bound=bound, size=size)
         if isinstance(sampling, MinimumSeparation) or kind == "pure":
-            sigma = Gaussian.calibrate(spend, 1).sigma * root_up(shape._distance_squared)
+            sigma = _sigma_beside(spend, other) * root_up(shape._distance_squared)
         elif kind == "approx":
-            multiplier = solve(lambda noise: _sampled_loss(Fraction(noise), sampling), spend)
+            if other:
+                _sigma_beside(spend, other)  # refuses what leaves nothing
+            multiplier = solve(lambda noise: _sampled_loss(Fraction(noise), sampling, other), spend)
             # The division by ‖C‖ in the loss is rounded down: a bit more noise makes up for it.
             sigma = Fraction(multiplier) * root_up(shape._distance_squared) * _BARELY
         else:
@@ -184,7 +196,19 @@ class CorrelatedGaussian:
         return noise
 
 
-def _sampled_loss(multiplier: Fraction, sampling: CyclicPoisson) -> Loss:
-    """That of `blocks` Gaussian mechanisms with this noise, each on a sample."""
+def _sampled_loss(multiplier: Fraction, sampling: CyclicPoisson, beside: Fraction = Fraction(0)) -> Loss:
+    """That of `blocks` Gaussian mechanisms with this noise, each on a sample; and of another one of so much μ²."""
     step = gaussian(multiplier)
-    return sampling.blocks * (step.sampled(sampling.rate) if sampling.rate < 1 else step)
+    steps = sampling.blocks * (step.sampled(sampling.rate) if sampling.rate < 1 else step)
+    return MuLoss(beside) + steps if beside else steps
+
+
+def _sigma_beside(spend: Loss, beside: Fraction) -> Fraction:
+    """The noise of one number that moves by 1, for what another μ² leaves of a spend. `ParameterError` for nothing."""
+    sigma = Gaussian.calibrate(spend, 1).sigma
+    if not beside:
+        return sigma
+    left = 1 / sigma**2 - beside
+    if beside < 0 or left <= 0:
+        raise ParameterError("what is released beside the run takes all of the spend, or less than nothing")
+    return Gaussian.calibrate(MuLoss(left), 1).sigma

@@ -5,22 +5,28 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from discreet.errors import ParameterError
-from discreet.learn.features._map import FeatureMap, Reals, cut_at, is_whole, shortened
+from discreet.learn.features._map import FeatureMap
 from discreet.learn.gradients import Column
+from discreet.learn.preparing import FrozenAlgorithm, Preparation, networks_at_hand
+from discreet.learn.preparing._features import Reals, cut_at, is_whole, shortened
 from discreet.marginals import PublicStream
 
 __all__ = ["Frozen"]
 
 _FLOOR = 1e-6
 _LEAST_ROWS, _MOST_ROWS, _MOST_NUMBERS = 4, 65_536, 2**24
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class Frozen(FeatureMap):
@@ -65,15 +71,40 @@ class Frozen(FeatureMap):
         """SHA-256 of the frozen weights and buffers, with their names, types and shapes, in hexadecimal."""
         return _digest(self._frozen(self._stated_columns()))
 
+    def register(self) -> Self:
+        """Let models that were fitted on this network find it, as long as the process runs: those read from files.
+
+        A pipeline that is fitted does so by itself. Raises `ParameterError` without `shape`, and as `transform`.
+        """
+        self._preparation(Fraction(0))
+        return self
+
+    def _preparation(self, usual: Fraction) -> Preparation:  # noqa: ARG002 - as every transformer has it
+        """The same map as a step of a pipeline, which is free; of the weights that the network has now."""
+        if self.shape is None:
+            raise ParameterError("say the shape of what the network reads, as in Frozen(net, shape=(1, 28, 28))")
+        columns = self._width(0)
+        if hasattr(self, "_net") and self.net is not None and _what(self.net) != _what(self._net):
+            self._freeze(columns)
+        net = self._frozen(columns)
+        shape, count = tuple(map(int, self.shape)), self._count(columns)
+        network, layers, weights = _what(net)
+        sides = "x".join(map(str, shape))
+        algorithm = FrozenAlgorithm(network, layers, weights, sides, int(self.rows), count)
+        private = _PrivateRows(net, shape, int(self.rows), count)
+        networks_at_hand[algorithm] = private.features
+        return algorithm
+
     @property
     def statement(self) -> Mapping[str, Any]:
-        """The class of the network, the digest of its weights, and how it runs; which does not hold its code."""
-        kind = type(self._frozen(self._stated_columns()))
+        """Its class, digests of its layers and weights, and how it runs; which does not hold its code."""
+        network, layers, weights = _what(self._frozen(self._stated_columns()))
         return {
             "features": "frozen_network",
             "version": 1,
-            "network": f"{kind.__module__}.{kind.__qualname__}",
-            "weights": self.digest,
+            "network": network,
+            "layers": layers,
+            "weights": weights,
             "shape": None if self.shape is None else list(self.shape),
             "rows": self.rows,
         }
@@ -118,16 +149,57 @@ class Frozen(FeatureMap):
 
     def _map(self, rows: Reals) -> Reals:
         net, shape = self._frozen(rows.shape[1]), self._row_shape(rows.shape[1])
-        with np.errstate(over="ignore", invalid="ignore"):
-            narrow = rows.astype(np.float32)
-        known = torch.from_numpy(np.where(np.isfinite(narrow), narrow, np.float32(0)).reshape(len(rows), *shape))
-        outputs: list[Tensor] = []
-        for start in range(0, len(rows), self.rows):
-            part = known[start : start + self.rows]
-            batch = torch.zeros(self.rows, *shape)
-            batch[: len(part)] = part
-            outputs.append(_run(net, batch)[: len(part)])
+        known = _known(rows, shape)
+        outputs = [_run(net, batch)[:count] for batch, count in _microbatches(known, self.rows)]
         return shortened(torch.cat(outputs).double().numpy(), _FLOOR)
+
+
+@dataclass(frozen=True)
+class _PrivateRows:
+    """What a network makes of rows of people, of whom nothing shows in an error: a row on which it fails has none."""
+
+    net: nn.Module
+    shape: tuple[int, ...]
+    rows: int
+    count: int
+
+    def features(self, rows: Reals) -> Reals:
+        """The features of each row; its own, whatever the others are."""
+        outputs: list[Tensor] = []
+        for batch, count in _microbatches(_known(rows, self.shape), self.rows):
+            output = self._tried(batch)
+            if output is None:
+                output = torch.cat([self._alone(batch, place) for place in range(count)])
+            outputs.append(output[:count])
+        return shortened(torch.cat(outputs).double().numpy(), _FLOOR)
+
+    def _alone(self, batch: Tensor, place: int) -> Tensor:
+        output = self._tried(_among(torch.zeros_like(batch), batch[place], [0]))
+        return torch.zeros(1, self.count) if output is None else output[:1]
+
+    def _tried(self, batch: Tensor) -> Tensor | None:
+        """What it makes of a batch; None if it fails, or makes more or fewer features than of public rows."""
+        try:
+            output = _run(self.net, batch)
+        except Exception:  # noqa: BLE001 - whatever it says may be about a row
+            return None
+        return output if output.shape[1] == self.count else None
+
+
+def _known(rows: Reals, shape: tuple[int, ...]) -> Tensor:
+    """The rows as a network reads them, without what is missing or too large."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow = rows.astype(np.float32)
+    return torch.from_numpy(np.where(np.isfinite(narrow), narrow, np.float32(0)).reshape(len(rows), *shape))
+
+
+def _microbatches(known: Tensor, rows: int) -> Iterator[tuple[Tensor, int]]:
+    """Batches of one size, the last one filled up with zeros, and how many rows each has."""
+    for start in range(0, len(known), rows):
+        part = known[start : start + rows]
+        batch = torch.zeros(rows, *known.shape[1:])
+        batch[: len(part)] = part
+        yield batch, len(part)
 
 
 def _run(net: nn.Module, batch: Tensor) -> Tensor:
@@ -143,6 +215,12 @@ def _run(net: nn.Module, batch: Tensor) -> Tensor:
     if not flat.shape[1]:
         raise ParameterError("the network returns no number for a row")
     return flat
+
+
+def _what(net: nn.Module) -> tuple[str, str, str]:
+    """What a network is: its class, and digests of its layers as they print themselves, and of its weights."""
+    kind, layers = type(net), _ADDRESS.sub("", repr(net))
+    return f"{kind.__module__}.{kind.__qualname__}", hashlib.sha256(layers.encode()).hexdigest(), _digest(net)
 
 
 def _digest(net: nn.Module) -> str:

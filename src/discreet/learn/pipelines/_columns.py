@@ -14,6 +14,7 @@ from discreet.learn.pipelines._transformer import (
     PrivateTransformer,
     adopted,
     check_part,
+    is_transformer,
     share_of_each,
     usual_share,
 )
@@ -102,6 +103,10 @@ class ColumnTransformer(PrivateTransformer, _BaseComposition):
             ) from None
         if self.remainder not in ("drop", "passthrough"):
             raise ParameterError(f"remainder is 'drop' or 'passthrough', not {self.remainder!r}")
+        if not listed:
+            raise ParameterError(
+                "a ColumnTransformer has one transformer or more, as in ('numbers', learn.StandardScaler(), ['age'])"
+            )
         if self.share is not None:
             raise ParameterError("the parts of a ColumnTransformer have a share each, and it has none itself")
         return [(name, _checked(name, part), _columns(columns)) for name, part, columns in listed]
@@ -121,6 +126,11 @@ class ColumnTransformer(PrivateTransformer, _BaseComposition):
             Element(name, None if part is None else part._preparation(usual), share, columns)  # noqa: SLF001
             for (name, part, columns), share in zip(present, shares, strict=True)
         )
+        if not elements:
+            raise ParameterError(
+                "all transformers are 'drop', and none makes a column: let some stay, as in ('age', 'passthrough', "
+                "['age'])"
+            )
         dropped = [column for _, part, columns in parts if part == "drop" for column in columns]
         return ColumnsAlgorithm(elements, self.remainder == "passthrough", tuple(dropped))
 
@@ -142,7 +152,7 @@ def _checked(name: str, part: Any) -> Any:
     if isinstance(part, str) and part in ("passthrough", "drop"):
         return None if part == "passthrough" else part
     transformer = cast("Any", part)
-    if not (isinstance(part, PrivateTransformer) or getattr(part, "prepares", False)):
+    if not (is_transformer(part) or getattr(part, "prepares", False)):
         raise ParameterError(f"{name} is no transformer of discreet.learn: {type(transformer).__name__}")
     check_part(name, transformer, "ColumnTransformer")
     return transformer

@@ -23,6 +23,7 @@ from discreet.learn.pipelines._transformer import (
     PrivateTransformer,
     adopted,
     check_part,
+    is_transformer,
     share_of_each,
     usual_share,
     weight,
@@ -253,7 +254,7 @@ def _is_set(step: Any) -> bool:
 def _is_transformer(step: Any) -> bool:
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return True
-    return isinstance(step, PrivateTransformer) or (isinstance(step, Pipeline) and step.prepares)
+    return is_transformer(step) or (isinstance(step, Pipeline) and step.prepares)
 
 
 def _buyers(step: Any) -> list[PrivateTransformer]:

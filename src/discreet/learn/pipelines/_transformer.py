@@ -16,6 +16,7 @@ from discreet.learn._inputs import Inputs
 from discreet.learn._model import Model
 from discreet.learn.algorithms import Algorithm
 from discreet.learn.estimators._base import PrivateEstimator, RowTransformer
+from discreet.learn.features._map import FeatureMap
 from discreet.learn.preparing import Preparation
 from discreet.privacy import PureLoss
 from discreet.rational import Number, rational
@@ -27,6 +28,7 @@ __all__ = [
     "PrivateTransformer",
     "adopted",
     "check_part",
+    "is_transformer",
     "share_of_each",
     "usual_share",
     "weight",
@@ -138,8 +140,15 @@ def share_of_each(transformers: list[Any], usual: Fraction) -> list[Fraction]:
     return [each / total if total else Fraction(0) for each in weights]
 
 
-def check_part(name: str, part: PrivateEstimator, composite: str) -> None:
-    """Raise `ParameterError` for a part with a spend or bounds of its own."""
+def is_transformer(part: object) -> bool:
+    """Whether it is one of `discreet.learn` that is no pipeline."""
+    return isinstance(part, PrivateTransformer | FeatureMap)
+
+
+def check_part(name: str, part: PrivateEstimator | FeatureMap, composite: str) -> None:
+    """Raise `ParameterError` for a part with a spend or bounds of its own; features have bounds of what they make."""
+    if isinstance(part, FeatureMap):
+        return
     for field in ("spend", "bounds"):
         if getattr(part, field) is not None:
             raise ParameterError(f"{name} has a {field} of its own; say it once, of the {composite}")

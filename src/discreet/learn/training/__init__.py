@@ -9,6 +9,7 @@ except ImportError:
     raise MissingExtra("training needs torch and safetensors: pip install 'discreet[torch]'") from None
 
 from discreet.learn.training._adam import DPAdam
+from discreet.learn.training._count import NoisyCount
 from discreet.learn.training._distributed import Processes, Worker
 from discreet.learn.training._loop import Batch
 from discreet.learn.training._network import NETWORK_KIND, Network
@@ -22,6 +23,7 @@ __all__ = [
     "Batch",
     "DPAdam",
     "Network",
+    "NoisyCount",
     "Private",
     "Processes",
     "Tensors",

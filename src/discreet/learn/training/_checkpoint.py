@@ -1,7 +1,11 @@
-"""Checkpoints of a run: weights, the optimiser and the noise's secret, as safetensors; no code in them is run."""
+"""Checkpoints of a run: weights, the optimiser and the noise's secret, as safetensors; no code in them is run.
+
+Whether there can be one is tried before the charge, on nothing private: the optimiser's step, and room for the file.
+"""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -20,9 +24,9 @@ from torch import Tensor, nn
 from discreet.errors import DataError, ParameterError
 from discreet.learn.correlated import NoiseState
 from discreet.learn.gradients import LEAST_BOUND, MOST_BOUND
-from discreet.learn.training._trials import stepped_state
+from discreet.learn.training._count import MOST_PEOPLE
 
-__all__ = ["Checkpoint", "packed", "read_checkpoint", "write_checkpoint"]
+__all__ = ["Checkpoint", "check_place", "packed", "read_checkpoint", "stepped_state", "write_checkpoint"]
 
 _FORMAT = "1"
 _DAMAGED = "is no checkpoint that can be read: torn, damaged, or another file; name one that training wrote"
@@ -51,6 +55,8 @@ class Checkpoint:
         The mean of earlier weights, where it is asked for.
     clip
         The clip of the next step, where it moves.
+    people
+        The count of people that was bought, if it was: sums are divided by what a step takes of it.
     """
 
     step: int
@@ -61,6 +67,7 @@ class Checkpoint:
     noise: NoiseState
     averaged: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
     clip: float | None = None
+    people: int | None = None
 
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Give the network and the optimiser the state of the checkpoint.
@@ -113,6 +120,8 @@ def packed(checkpoint: Checkpoint) -> bytes:
     }
     if checkpoint.clip is not None:
         head["clip"] = checkpoint.clip
+    if checkpoint.people is not None:
+        head["people"] = checkpoint.people
     try:
         text = json.dumps(head, sort_keys=True)
     except TypeError as error:
@@ -166,8 +175,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
                 _, number, field = name.split(".", 2)
                 state[int(number)][field] = each
         rows = tensors["noise"].numpy()
-        step, run, public, clip = head["step"], head["run"], head["public"], head.get("clip")
+        step, run, public = head["step"], head["run"], head["public"]
+        clip, people = head.get("clip"), head.get("people")
         if clip is not None and (type(clip) is not float or not LEAST_BOUND <= clip <= MOST_BOUND):
+            raise ValueError
+        if people is not None and (type(people) is not int or not 1 <= people <= MOST_PEOPLE):
             raise ValueError
         if type(step) is not int or not isinstance(run, str) or not isinstance(public, dict):
             raise ValueError
@@ -176,11 +188,41 @@ def read_checkpoint(path: Path) -> Checkpoint:
             name.removeprefix("averaged."): each for name, each in tensors.items() if name.startswith("averaged.")
         }
         noise = NoiseState(step, rows)
-        return Checkpoint(step, run, cast("dict[str, Any]", public), weights, optimizer, noise, averaged, clip)
+        return Checkpoint(step, run, cast("dict[str, Any]", public), weights, optimizer, noise, averaged, clip, people)
     except OSError as error:
         raise DataError(f"the checkpoint {os.fspath(path)!r} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError, safetensors.SafetensorError):
         raise DataError(f"{os.fspath(path)!r} {_DAMAGED}") from None
+
+
+def stepped_state(optimizer: torch.optim.Optimizer) -> Mapping[str, Any]:
+    """The state that a copy of the optimiser has after a step on gradients of zeros.
+
+    Raises `ParameterError` for one that takes no step on dense gradients alone, as those that ask for the loss again.
+    """
+    try:
+        copied = copy.deepcopy(optimizer)
+        for name, value in vars(optimizer).items():  # torch copies state and groups alone
+            if not callable(value):
+                vars(copied).setdefault(name, value)
+        for parameter in (each for group in copied.param_groups for each in group["params"]):
+            parameter.grad = torch.zeros_like(parameter) if parameter.requires_grad else None
+        copied.step()
+    except Exception as error:  # noqa: BLE001 - whatever an optimiser of anybody's raises, it is told before the charge
+        raise ParameterError(
+            f"{type(optimizer).__name__} takes no step on gradients alone ({error}): use one that needs neither the "
+            "loss nor sparse gradients, as SGD or Adam"
+        ) from None
+    return copied.state_dict()
+
+
+def check_place(path: Path) -> None:
+    """Raise `DataError` unless files can be made where the checkpoint is to be."""
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise DataError(f"the checkpoint {os.fspath(path)!r} cannot be written: {error.strerror}") from None
 
 
 def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

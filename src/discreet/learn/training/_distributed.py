@@ -19,10 +19,11 @@ from torch import Tensor, nn
 from discreet import noise as noises
 from discreet.errors import LedgerError, ParameterError
 from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Normalised, UnitGradients, uncompiled
+from discreet.learn.processes import HEADER, Shards, Wire, is_sharded
+from discreet.learn.training._adam import DPAdam
 from discreet.learn.training._adder import Adder
 from discreet.learn.training._loop import Batch, Exchange, Microbatch
 from discreet.learn.training._weights import StillTensors
-from discreet.learn.training._wire import HEADER, Wire
 
 __all__ = ["Processes", "Worker", "check_bare"]
 
@@ -40,6 +41,9 @@ class _Kind(IntEnum):
     CHECK = 5
     END = 6
     FAILED = 7
+    OPEN = 8
+    SAVE = 9
+    LOAD = 10
 
 
 class Processes:
@@ -68,7 +72,8 @@ class Processes:
         """Which process each unit belongs to: private."""
         self._gone: list[int] = []
         self._waiting: int | None = None
-        self._parameters: Sequence[nn.Parameter] = ()
+        self._parameters: Mapping[str, nn.Parameter] = {}
+        self._shards: Shards | None = None
 
     def accept(self, arithmetic: str) -> Processes:
         """Itself, for a training in exact arithmetic. Raises `ParameterError` for another."""
@@ -78,23 +83,45 @@ class Processes:
             )
         return self
 
-    def led(self, batches: Generator[Batch], net: nn.Module) -> Generator[Batch]:
+    def open(self, net: nn.Module, optimizer: torch.optim.Optimizer) -> Shards:
+        """The shards of a sharded network, which is whole from now on until they are closed.
+
+        Raises `ParameterError` for one that is sharded otherwise than here and in all other processes.
+        """
+        shards = Shards(net, optimizer, self._wire)
+        self._open(shards)
+        return shards
+
+    def _open(self, shards: Shards) -> None:
+        self._say(_Kind.OPEN)
+        self.agree()
+        shards.open()
+
+    def led(self, batches: Generator[Batch], net: nn.Module, shards: Shards | None) -> Generator[Batch]:
         """The turns of the loop in this process; the others end when it ends, also by an error."""
-        self._gone, self._waiting = [], None
+        self._gone, self._waiting, self._shards = [], None, shards
         try:
+            if shards is not None:
+                self._open(shards)
             yield from batches
             self._say(_Kind.END)
-            self._wire.share(_state_of(net))
+            self._share_state(net)
         except BaseException:
             self._fail()
             raise
+        finally:
+            if shards is not None:
+                shards.close()
+
+    def _share_state(self, net: nn.Module) -> None:
+        _share_state(self._wire, net, self._shards)
 
     def begin(
         self, net: nn.Module, gradients: UnitGradients, columns: tuple[Column, Column], places: int, *, by_unit: bool
     ) -> None:
         """Gives the others the public settings and the weights. Raises `ParameterError` if their networks differ."""
         assert isinstance(gradients.arithmetic, Exact)
-        self._parameters = list(gradients.parameters.values())
+        self._parameters = gradients.parameters
         settings = {
             "state": _shapes(net),
             "trained": list(gradients.parameters),
@@ -103,11 +130,12 @@ class Processes:
             "columns": [[list(each.shape), each.values] for each in columns],
             "places": places,
             "by_unit": by_unit,
+            "optimizer": None if self._shards is None else _optimizer_to_json(self._shards),
         }
         text = np.frombuffer(json.dumps(settings).encode(), np.uint8).copy()
         self._say(_Kind.BEGIN, len(text), then=[torch.from_numpy(text)])
         self.agree()
-        self._wire.share(_state_of(net))
+        self._share_state(net)
         self._waiting = 0
 
     def agree(self) -> None:
@@ -123,7 +151,7 @@ class Processes:
         """Gives the others the weights that steps go on from, and each unit the process that it belongs to."""
         self.owners = noises.uniform_below(self.count, units) if self.count > 1 else np.zeros(units, np.int64)
         self._say(_Kind.STATE)
-        self._wire.share(_state_of(net))
+        self._share_state(net)
 
     def scatter(self, shares: Sequence[tuple[int, Iterable[Microbatch]]]) -> Iterable[Microbatch]:
         """Sends the others their part of a step, so many microbatches each; what is left is this process's own."""
@@ -131,7 +159,7 @@ class Processes:
             self._send(number, _Kind.STEP, count)
             for each in share:
                 self._wire.send(each, number)
-        self._waiting = sum(each.numel() for each in self._parameters)
+        self._waiting = sum(each.numel() for each in self._parameters.values())
         return shares[0][1]
 
     def gather(self, exact: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -146,9 +174,36 @@ class Processes:
         return total
 
     def move(self) -> None:
-        """Gives the others the trained weights after a step: functions of noisy sums."""
+        """Gives the others the trained weights after a step: functions of noisy sums. Shards have moved before."""
+        if self._shards is None:
+            self._say(_Kind.MOVE)
+            self._wire.share_trained(list(self._parameters.values()))
+
+    def step(self, gathered: torch.optim.Optimizer) -> None:
+        """Each process moves its shards by its part of the noisy gradients, with the optimiser's settings of this one.
+
+        `gathered` has the gradients, and knows how much noise is in them, if it wants to.
+        """
+        shards = self._shards
+        assert shards is not None
+        gradients = [each.grad.flatten() for each in self._parameters.values() if each.grad is not None]
+        if isinstance(gathered, DPAdam) and isinstance(shards.optimizer, DPAdam):
+            shards.optimizer.noise_variance = gathered.noise_variance
         self._say(_Kind.MOVE)
-        self._wire.share_trained(self._parameters)
+        self._wire.share_bytes(_settings_to_bytes(shards.optimizer))
+        _step(self._wire, shards, self._parameters, torch.cat(gradients))
+
+    def optimizer_state(self) -> dict[str, Any]:
+        """What the optimisers of all processes keep of their shards, as if there were one."""
+        assert self._shards is not None
+        self._say(_Kind.SAVE)
+        return self._shards.optimizer_state()
+
+    def load_optimizer_state(self, state: Mapping[str, Any]) -> None:
+        """Give each process its part of what an optimiser kept."""
+        assert self._shards is not None
+        self._say(_Kind.LOAD)
+        self._shards.load_optimizer_state(state)
 
     def check_still(self) -> None:
         """Raises `LedgerError` if a loop of another process has moved buffers or frozen parameters."""
@@ -195,16 +250,22 @@ class Worker:
         A module of the same architecture as in process 0, with the same parameters frozen; weights come from there.
     timeout
         Seconds to wait for process 0.
+    optimizer
+        For a network that `fully_shard` was applied to: the same as in process 0, of this process's shards.
 
     Raises `ParameterError` in process 0, without a group, and for a network that is wrapped.
     """
 
-    def __init__(self, net: nn.Module, timeout: float = _SECONDS) -> None:
+    def __init__(
+        self, net: nn.Module, timeout: float = _SECONDS, optimizer: torch.optim.Optimizer | None = None
+    ) -> None:
         net = uncompiled(net)
         check_bare(net)
         self._net, self._wire = net, Wire(timeout)
         if not self._wire.rank:
             raise ParameterError("this is process 0, which has the session: make a learn.Private with processes= here")
+        self._is_sharded = is_sharded(net)
+        self._shards = Shards(net, optimizer, self._wire) if self._is_sharded and optimizer is not None else None
         self._exchange: Exchange | None = None
         self._waiting: int | None = None
         self._is_running = False
@@ -230,12 +291,14 @@ class Worker:
             self._leave()
             raise
         finally:
+            if self._shards is not None:
+                self._shards.close()
             self._is_running = False
 
     def _batches(self) -> Generator[Batch]:
-        kind, number = self._heard()
+        kind, number = self._opened()
         if kind is _Kind.END and self._exchange is not None:  # the same training once more
-            self._wire.share(_state_of(self._net))
+            self._share_state()
             return
         if kind is not _Kind.BEGIN:
             raise LedgerError("process 0 goes on with a training that this process has not begun")
@@ -246,28 +309,35 @@ class Worker:
         exchange = self._exchange = Exchange(settings["places"])
         adder = Adder(gradients, exchange, settings["places"], settings["steps"], by_unit=settings["by_unit"])
         self._report()
-        self._wire.share(_state_of(self._net))
+        self._share_state()
         self._waiting = 0
         yield from adder.rehearse(self._net, columns)
         self._report()
-        parameters = list(gradients.parameters.values())
+        parameters = gradients.parameters
         like = (*(each.blank(settings["places"]) for each in columns), torch.zeros(settings["places"]).long())
-        still = StillTensors(self._net, parameters)
+        still = StillTensors(self._net, parameters.values())
         while True:
             kind, number = self._heard()
             match kind:
                 case _Kind.STATE | _Kind.END:
-                    self._wire.share(_state_of(self._net))
+                    self._share_state()
                     if kind is _Kind.END:
                         return
-                    still = StillTensors(self._net, parameters)
+                    still = StillTensors(self._net, parameters.values())
                 case _Kind.STEP:
                     received = [self._wire.receive(like) for _ in range(number)]
                     self._waiting = gradients.size
                     exact = yield from adder.sum((x, y, slots) for x, y, slots in received)
                     self._report(exact)
+                case _Kind.MOVE if self._shards is not None:
+                    _take_settings(self._shards.optimizer, self._wire.share_bytes(b""))
+                    _step(self._wire, self._shards, parameters, torch.zeros(gradients.size))
                 case _Kind.MOVE:
-                    self._wire.share_trained(parameters)
+                    self._wire.share_trained(list(parameters.values()))
+                case _Kind.SAVE if self._shards is not None:
+                    self._shards.optimizer_state()
+                case _Kind.LOAD if self._shards is not None:
+                    self._shards.load_optimizer_state({})
                 case _Kind.CHECK:
                     self._waiting = 0
                     still.check()
@@ -275,8 +345,27 @@ class Worker:
                 case _:
                     raise LedgerError("process 0 goes on with another training than this process")
 
+    def _opened(self) -> tuple[_Kind, int]:
+        """What process 0 says first, once the network is whole where it is sharded."""
+        kind, number = self._heard()
+        while kind is _Kind.OPEN:
+            self._waiting = 0
+            if not self._is_sharded:
+                raise ParameterError("the network is sharded in process 0 and not here: build the same one in each")
+            if self._shards is None:
+                raise ParameterError(
+                    "each process moves its shards of this network: give the same optimiser as in process 0, as "
+                    "learn.Worker(net, optimizer=…)"
+                )
+            self._report()
+            self._shards.open()
+            kind, number = self._heard()
+        return kind, number
+
     def _taken(self, settings: Mapping[str, Any]) -> tuple[UnitGradients, tuple[Column, Column]]:
         """What process 0 asks for, on this network. Raises `ParameterError` if that is another one."""
+        if self._is_sharded and (self._shards is None or not self._shards.is_open):
+            raise ParameterError("the network is sharded here and not in process 0: build the same one in each")
         clipping = _CLIPPINGS[settings["clipping"]["kind"]](**settings["clipping"]["of"])
         gradients = UnitGradients(self._net, clipping, Exact(settings["steps"]))
         if settings["state"] != _shapes(self._net) or settings["trained"] != list(gradients.parameters):
@@ -284,8 +373,16 @@ class Worker:
                 "the network of this process has other tensors, or others of them frozen, than that of process 0: "
                 "build the same one in every process"
             )
+        if self._shards is not None and settings["optimizer"] != _optimizer_to_json(self._shards):
+            raise ParameterError(
+                "the optimiser of this process has other settings or parameters than that of process 0: make the same "
+                "one in every process"
+            )
         x, y = (Column(tuple(shape), values) for shape, values in settings["columns"])
         return gradients, (x, y)
+
+    def _share_state(self) -> None:
+        _share_state(self._wire, self._net, self._shards)
 
     def _heard(self) -> tuple[_Kind, int]:
         (head,) = self._wire.receive([torch.zeros(HEADER, dtype=torch.int64)])
@@ -309,18 +406,13 @@ class Worker:
 
 
 def check_bare(net: nn.Module) -> None:
-    """Raise `ParameterError` for a module that torch's own data parallelism wraps or shards."""
+    """Raise `ParameterError` for a module that torch's own data parallelism wraps."""
     for name, each in net.named_modules():
         if isinstance(each, nn.parallel.DistributedDataParallel | nn.DataParallel):
             inner = "net.module" if not name else f"the .module of {name}"
             raise ParameterError(
                 f"{type(each).__name__} averages gradients that are not clipped yet, in floats: give {inner}, bare, "
                 "and processes=learn.Processes(); whole numbers are then added across processes"
-            )
-        if any(kind.__module__.startswith("torch.distributed.fsdp") for kind in type(each).__mro__):
-            raise ParameterError(
-                "fully_shard has sharded this network: no process has all of its weights, which a step, a checkpoint "
-                "and the stored network need: give it before it is sharded, and processes=learn.Processes()"
             )
 
 
@@ -332,9 +424,40 @@ def _clipping_to_json(clipping: Clipping) -> dict[str, Any]:
     raise ParameterError("with processes, clip is a number, Fixed or Normalised itself")
 
 
+def _share_state(wire: Wire, net: nn.Module, shards: Shards | None) -> None:
+    """Give all processes the tensors of process 0."""
+    wire.share(each for _, each in sorted(net.state_dict().items()))
+    if shards is not None:
+        shards.keep()
+
+
+def _step(wire: Wire, shards: Shards, parameters: Mapping[str, nn.Parameter], flat: Tensor) -> None:
+    """A step of all shards, along the gradients that process 0 has."""
+    wire.share([flat])
+    parts = flat.split([each.numel() for each in parameters.values()])
+    shards.step(parameters, [part.view_as(each) for part, each in zip(parts, parameters.values(), strict=True)])
+
+
+def _optimizer_to_json(shards: Shards) -> list[Any]:
+    return [type(shards.optimizer).__qualname__, shards.layout]
+
+
+def _settings_to_bytes(optimizer: torch.optim.Optimizer) -> bytes:
+    """The plain numbers of an optimiser's groups, which a schedule may have changed, and what it knows of the noise."""
+    groups = [
+        {name: each for name, each in group.items() if isinstance(each, int | float | tuple)}
+        for group in optimizer.param_groups
+    ]
+    return json.dumps([groups, optimizer.noise_variance if isinstance(optimizer, DPAdam) else None]).encode()
+
+
+def _take_settings(optimizer: torch.optim.Optimizer, payload: bytes) -> None:
+    groups, variance = json.loads(payload)
+    for group, values in zip(optimizer.param_groups, groups, strict=True):
+        group.update({name: tuple(each) if isinstance(each, list) else each for name, each in values.items()})
+    if isinstance(optimizer, DPAdam):
+        optimizer.noise_variance = float(variance)
+
+
 def _shapes(net: nn.Module) -> list[list[Any]]:
     return [[name, list(each.shape), str(each.dtype)] for name, each in sorted(net.state_dict().items())]
-
-
-def _state_of(net: nn.Module) -> list[Tensor]:
-    return [each for _, each in sorted(net.state_dict().items())]

@@ -20,6 +20,7 @@ from discreet.privacy import ApproxLoss, Loss, budget_of
 from discreet.rational import Number, from_exact_text, rational
 
 __all__ = [
+    "check_spend_of_training",
     "goes_on_after",
     "groups_of",
     "mechanism_for",
@@ -34,6 +35,12 @@ __all__ = [
 _LONGEST = 400
 
 
+def check_spend_of_training(spend: Loss) -> None:
+    """Raise `ParameterError` for a pure ε."""
+    if budget_of(spend)[0] == "pure":
+        raise ParameterError("training adds Gaussian noise, which has no pure ε: spend (ε, δ), ρ or μ")
+
+
 def mechanism_for(  # noqa: PLR0913
     spend: Loss,
     steps: int,
@@ -43,17 +50,17 @@ def mechanism_for(  # noqa: PLR0913
     noise: Literal["independent", "auto"],
     bound: int,
     size: int,
+    beside: Number = 0,
 ) -> CorrelatedGaussian:
-    """The noise of a run of so many steps that a spend allows.
+    """The noise of a run of so many steps that a spend allows, beside a Gaussian mechanism of another μ².
 
     `rate` takes each person by a coin in each step; 1 takes everybody. `epochs` takes everybody once in each epoch, in
     groups. ``"auto"`` takes the least planned error of what is proved for them: for (ε, δ) and epochs, that may be of
     coins which take a person once in an epoch on average, in every step or in those of a group.
     Raises `ParameterError` for both or neither, a pure ε, and as `CorrelatedGaussian.calibrate` does.
     """
+    check_spend_of_training(spend)
     kind, _ = budget_of(spend)
-    if kind == "pure":
-        raise ParameterError("training adds Gaussian noise, which has no pure ε: spend (ε, δ), ρ or μ")
     if noise not in ("independent", "auto"):
         raise ParameterError(f"noise is 'independent' or 'auto', not {noise!r}")
     taken = sampling_for(steps, rate=rate, epochs=epochs)
@@ -62,8 +69,8 @@ def mechanism_for(  # noqa: PLR0913
             f"in {kind} a secret sample costs as much as everybody: use rate=1, or epochs= with noise='auto'"
         )
     if isinstance(taken, MinimumSeparation) and noise == "auto":
-        return cheapest(spend, taken, bound=bound, size=size, secret_samples=epochs is not None)
-    return CorrelatedGaussian.calibrate(spend, Independent(), taken, bound=bound, size=size)
+        return cheapest(spend, taken, bound=bound, size=size, secret_samples=epochs is not None, beside=beside)
+    return CorrelatedGaussian.calibrate(spend, Independent(), taken, bound=bound, size=size, beside=beside)
 
 
 def sampling_for(steps: int, *, rate: Number | None, epochs: int | None) -> CyclicPoisson | MinimumSeparation:
@@ -115,12 +122,12 @@ def mechanism_of_multiplier(
     return CorrelatedGaussian(Independent(), taken, exact * bound, bound=bound, size=size)
 
 
-def spend_of_noise(mechanism: CorrelatedGaussian, delta: Number) -> Loss:
-    """The (ε, δ) that a run costs, rounded up to a millionth. Raises `ParameterError` unless 0 < δ < 1."""
+def spend_of_noise(loss: Loss, delta: Number) -> Loss:
+    """The (ε, δ) that a loss costs, rounded up to a millionth. Raises `ParameterError` unless 0 < δ < 1."""
     exact = rational(delta, "delta")
     if not 0 < exact < 1:
         raise ParameterError("delta is a number above 0 and below 1")
-    millions = math.ceil(mechanism.loss.epsilon(exact) * 1e6 * (1 + 1e-12)) + 1
+    millions = math.ceil(loss.epsilon(exact) * 1e6 * (1 + 1e-12)) + 1
     return ApproxLoss(Fraction(millions, 10**6), exact)
 
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from discreet.errors import ParameterError
 from discreet.learn._inputs import Inputs
+from discreet.learn.training._count import MOST_PEOPLE, count_from_json, loss_with
 from discreet.learn.training._mechanism import mechanism_from_json
 from discreet.learn.training._rows import tensor_of_rows
 from discreet.privacy import Loss
@@ -31,7 +32,8 @@ class Network(JsonRelease):
     payload
         Its weights, as a file of safetensors, which holds no code.
     loss, certificate
-        As of every release; the certificate states the noise, the sampling and the arithmetic that ran.
+        As of every release; the certificate states the noise, the sampling and the arithmetic that ran, and the count
+        of people, if that was bought.
     """
 
     called = "network"
@@ -106,7 +108,13 @@ def _recompute(certificate: Mapping[str, Any]) -> Loss:
             pass
         case _:
             raise ValueError
-    return mechanism.loss
+    match certificate.get("about"):
+        case None | int():
+            return mechanism.loss
+        case {"count": int(people)} as count if 1 <= people <= MOST_PEOPLE:
+            return loss_with(count_from_json(count), mechanism.loss)
+        case _:
+            raise ValueError
 
 
 def _verify(certificate: Mapping[str, Any]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -15,8 +16,17 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import inputs_of_plan
 from discreet.learn.correlated import CorrelatedNoise
 from discreet.learn.gradients import Adaptive, Clipping, Column, uncompiled
+from discreet.learn.processes import is_sharded
 from discreet.learn.training._adder import Adder
-from discreet.learn.training._checkpoint import Checkpoint, packed, read_checkpoint, write_checkpoint
+from discreet.learn.training._checkpoint import (
+    Checkpoint,
+    check_place,
+    packed,
+    read_checkpoint,
+    stepped_state,
+    write_checkpoint,
+)
+from discreet.learn.training._count import NoisyCount
 from discreet.learn.training._distributed import Processes, check_bare
 from discreet.learn.training._loop import Batch, Exchange
 from discreet.learn.training._network import Network
@@ -25,7 +35,6 @@ from discreet.learn.training._rows import Sampler, Tensors, columns_of
 from discreet.learn.training._settings import Choices, choices_from, settings_of
 from discreet.learn.training._sums import LocalSums, SharedSums, Sums
 from discreet.learn.training._training_run import TrainingRun, check_size, open_training
-from discreet.learn.training._trials import check_place, stepped_state
 from discreet.learn.training._update import Update
 from discreet.learn.training._weights import StillTensors, WeightMean, weights_digest
 from discreet.ledger import RunState
@@ -63,7 +72,8 @@ class Private:
     rate, epochs
         How people take part: by a coin of this probability in each step, or everybody once in each epoch, in groups.
     about
-        About how many people there are, a public number: sums are divided by what a step takes of it on average.
+        About how many people there are, a public number: sums are divided by what a step takes of it on average. Or
+        `NoisyCount`: they are counted before the first step, with noise, for a part of the spend.
     clip
         The most that one person adds, as an L2 norm; a `Clipping`; or `Adaptive`, which finds it from noisy counts.
     noise
@@ -91,7 +101,7 @@ class Private:
         data: Records | Tensors,
         *,
         steps: int,
-        about: int,
+        about: int | NoisyCount,
         spend: Loss | None = None,
         multiplier: Number | None = None,
         delta: Number | None = None,
@@ -136,8 +146,30 @@ class Private:
     ) -> None:
         net = uncompiled(net)
         check_bare(net)
-        places = choices.places
-        self._path = path
+        self._path, self._shards = path, None
+        if not is_sharded(net):
+            self._check(net, optimizer, data, choices, processes)
+            return
+        if processes is None:
+            raise ParameterError(
+                "this network is sharded, over processes that are to compute together: give "
+                "processes=learn.Processes() here, and in each of the others learn.Worker(net, optimizer=…)"
+            )
+        self._shards = processes.open(net, optimizer)
+        try:
+            self._check(net, self._shards.whole_optimizer(), data, choices, processes)
+        finally:
+            self._shards.close()
+
+    def _check(
+        self,
+        net: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        data: Records | Tensors,
+        choices: Choices,
+        processes: Processes | None,
+    ) -> None:
+        path, places = self._path, choices.places
         self._net, self._optimizer, self._data = net, optimizer, data
         self._settings = settings_of(net, optimizer, data, choices)
         if path is not None:
@@ -152,7 +184,8 @@ class Private:
             self._gradients, self._exchange, places, self._settings.grid, by_unit=self._settings.by_unit,
             weight=0 if count is None else count.weight,
         )  # fmt: skip
-        self._update = Update(self._gradients, optimizer, self._settings.divisor, count)
+        step = None if self._shards is None or processes is None else partial(processes.step, optimizer)
+        self._update = Update(self._gradients, optimizer, self._settings.divisor, count, step)
         self._mean = WeightMean(self._gradients.parameters, self._settings.steps) if choices.average else None
         self._is_running = False
         self.network: Network | None = None
@@ -185,7 +218,7 @@ class Private:
             if self._processes is None:
                 yield from self._batches(checkpoint, every)
             else:
-                yield from self._processes.led(self._batches(checkpoint, every), self._net)
+                yield from self._processes.led(self._batches(checkpoint, every), self._net, self._shards)
         finally:
             self._is_running = False
 
@@ -199,23 +232,42 @@ class Private:
         yield from self._rehearsed()
         training = open_training(self._settings, self._data, None if saved is None else saved.run)
         state = training.run.read()
+        people = training.counted(state)
+        if people is not None:
+            training = self._with_people(training, people)
         if self._given_again(training, state):
             return
         if saved is None:
             training.check_begun(state)
         else:
+            if saved.people != people:
+                raise ParameterError("the checkpoint is of another training: it has another count of people")
             saved.restore(self._net, self._optimizer)
+            if self._processes is not None and self._shards is not None:
+                self._processes.load_optimizer_state(self._optimizer.state_dict())
+                self._optimizer.state.clear()
             if self._mean is not None:
                 self._mean.tensors = dict(saved.averaged)
-        if self._settings.count is not None:
-            clip = self._settings.clip if saved is None else saved.clip
-            if clip is None:
-                raise ParameterError("the checkpoint is of another training: it has no clip")
+        clip = self._settings.clip if saved is None else saved.clip
+        if clip is None and self._settings.count is not None:
+            raise ParameterError("the checkpoint is of another training: it has no clip")
+        sums = self._sums(training.read())
+        if people is None and self._settings.counting is not None:
+            people, state = training.count(sums.units, state)
+            training = self._with_people(training, people)
+        if clip is not None and self._settings.count is not None:
             self._update.set_clip(clip)
         noise, state = training.noise_after(None if saved is None else saved.noise, state)
         still = StillTensors(self._net, self._gradients.parameters.values())
-        yield from self._trained(training, noise, state, still, path, every)
+        yield from self._trained(training, sums, noise, state, still, path, every)
         self._finish(training, still)
+
+    def _with_people(self, training: TrainingRun, people: int) -> TrainingRun:
+        """The training, where about so many people there are, as is known from now on."""
+        self._settings = self._settings.with_people(people)
+        self._settings.inform(self._optimizer)
+        self._update.set_divisor(self._settings.divisor, self._settings.count)
+        return training.with_settings(self._settings)
 
     def _saved(self, path: Path | None, every: int) -> Checkpoint | None:
         """The checkpoint that training goes on from, if there is one; refuses what does not fit together."""
@@ -275,19 +327,19 @@ class Private:
     def _trained(  # noqa: PLR0913, PLR0917
         self,
         training: TrainingRun,
+        sums: Sums,
         noise: CorrelatedNoise,
         state: RunState,
         still: StillTensors,
         path: Path | None,
         every: int,
     ) -> Generator[Batch]:
-        sums = self._sums(training.read())
-        begun, stored, steps, process = state.begun, state.stored, self._settings.steps, os.getpid()
+        begun, steps, process = training.begun(state), self._settings.steps, os.getpid()
         if path is not None and not begun:
             write_checkpoint(self._checkpoint(0, training, noise, still), path)
         with ThreadPoolExecutor(1, "noise") as beside:
             while begun < steps:
-                block = training.run.begin(min(every, steps - begun), after=RunState(begun, stored, None))
+                block, state = training.begin(min(every, steps - begun), state)
                 begun = block[-1]
                 drawn: Future[None] = beside.submit(noise.draw_ahead)
                 for step in block:
@@ -316,11 +368,18 @@ class Private:
             training.run.id,
             training.public,
             self._net.state_dict(),
-            self._optimizer.state_dict(),
+            self._optimizer_state(),
             noise.state(),
             {} if self._mean is None else self._mean.tensors,
             self._update.clip,
+            None if self._settings.counting is None else self._settings.people,
         )
+
+    def _optimizer_state(self) -> dict[str, Any]:
+        """What the optimiser keeps; of one that is shared out to processes, all of it."""
+        if self._processes is None or self._shards is None:
+            return self._optimizer.state_dict()
+        return self._processes.optimizer_state()
 
     def _finish(self, training: TrainingRun, still: StillTensors) -> None:
         if self._mean is not None:

@@ -14,7 +14,9 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.learn.correlated import CorrelatedGaussian, Independent
 from discreet.learn.gradients import Adaptive, Clipping, Exact, Fixed, Float, LengthCount, Normalised, UnitGradients
 from discreet.learn.training._adam import DPAdam
+from discreet.learn.training._count import NoisyCount, count_from_json, count_to_json, loss_with
 from discreet.learn.training._mechanism import (
+    check_spend_of_training,
     mechanism_for,
     mechanism_from_json,
     mechanism_of_multiplier,
@@ -26,6 +28,7 @@ from discreet.learn.training._mechanism import (
 from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._rows import Tensors
 from discreet.learn.training._weights import architecture_digest, weights_digest
+from discreet.mechanisms import Gaussian
 from discreet.privacy import Loss, from_json
 from discreet.rational import Number
 from discreet.records import Records
@@ -43,11 +46,12 @@ _NORMALISED = re.compile(rf"Normalised\(bound={_NUMBER}, stability={_NUMBER}\)")
 class Choices:
     """What the caller of `Private` chose, as its parameters are; `people` is its ``about``.
 
-    Of a training that was begun before `mechanism` is its noise, in place of what would follow from the others.
+    Of a training that was begun before `mechanism` is its noise, in place of what would follow from the others, and
+    `people` that of its count.
     """
 
     steps: int
-    people: int
+    people: int | NoisyCount | Gaussian
     spend: Loss | None
     multiplier: Number | None
     delta: Number | None
@@ -74,11 +78,12 @@ class Settings:
         The contributions, with their clipping and arithmetic.
     grid
         Into how many steps the most that a person adds is divided.
-    divisor, clip
-        By which sums in whole numbers are divided to be gradients, and the most that a person adds to the gradient of
-        the loss; in the first step, where the clip moves.
+    clip
+        The most that a person adds to the gradient of the loss; in the first step, where it moves.
     count
         The entry of each sum that moves the clip, if it moves.
+    counting, people
+        The noise of the count of people, if they are counted; and about how many there are, None until it is known.
     places, rows_per_unit
         Rows of a microbatch, and the most of one person.
     compared
@@ -89,9 +94,10 @@ class Settings:
     spend: Loss
     gradients: UnitGradients
     grid: int
-    divisor: float
     clip: float
     count: LengthCount | None
+    counting: Gaussian | None
+    people: int | None
     places: int
     rows_per_unit: int
     compared: dict[str, Any]
@@ -100,6 +106,24 @@ class Settings:
     def steps(self) -> int:
         """How many steps draw noise."""
         return self.mechanism.sampling.steps
+
+    @property
+    def divisor(self) -> float | None:
+        """By which sums in whole numbers are divided to be gradients: in the first step, where the clip moves."""
+        return None if self.people is None else self._people_of_a_step(self.people) * (self.grid / self.clip)
+
+    def with_people(self, people: int) -> Settings:
+        """The same, where about so many people there are."""
+        count = None if self.count is None else replace(self.count, people=self._people_of_a_step(people))
+        return replace(self, people=people, count=count)
+
+    def _people_of_a_step(self, people: int) -> float:
+        return float(share_of(self.mechanism.sampling)) * people
+
+    def inform(self, optimizer: torch.optim.Optimizer) -> None:
+        """Tell an optimiser that wants to know it the variance of the noise in a gradient, once that is known."""
+        if isinstance(optimizer, DPAdam) and self.people is not None:
+            optimizer.noise_variance = self.plan().noise ** 2
 
     @property
     def by_unit(self) -> bool:
@@ -115,6 +139,8 @@ class Settings:
             self.clip / self.grid,
             self.gradients.arithmetic.certificate,
             None if self.count is None else self.count.adaptive.quantile,
+            self.counting,
+            self.people,
         )
 
     def accept(self, public: Any) -> None:
@@ -151,19 +177,16 @@ def settings_of(
         raise ParameterError(f"a person may have {rows} rows: give as many places or more")
     # A float sum is rounded to the grid, which moves it by less than one step more in each entry.
     bound = grid + (math.isqrt(gradients.size) + 1 if choices.arithmetic == "float" else 0)
-    count = LengthCount.on_grid(asked, grid, choices.people) if isinstance(asked, Adaptive) else None
+    count = LengthCount.on_grid(asked, grid, 1) if isinstance(asked, Adaptive) else None
     size = gradients.size + (0 if count is None else 1)
-    mechanism, spend = _noise_of(choices, bound if count is None else count.bound(bound), size)
-    people = float(share_of(mechanism.sampling)) * choices.people
-    count = count if count is None else replace(count, people=people)
-    divisor = people * (grid / float(clipping.bound))
+    mechanism, counting, spend = _noise_of(choices, bound if count is None else count.bound(bound), size)
     compared: dict[str, Any] = {
         "network": architecture_digest(net),
         "optimizer": repr(optimizer),
         "weights": weights_digest(net),
         "clipping": repr(asked),
         "arithmetic": choices.arithmetic,
-        "about": choices.people,
+        "about": choices.people if counting is None else count_to_json(counting),
         "places": choices.places,
         "average": bool(choices.average),
         "name": choices.name,
@@ -171,8 +194,10 @@ def settings_of(
     if count is not None:
         compared["clip_count"] = {"grid": grid, "weight": count.weight}
     settings = Settings(
-        mechanism, spend, gradients, grid, divisor, float(clipping.bound), count, choices.places, rows, compared
+        mechanism, spend, gradients, grid, float(clipping.bound), count, counting, None, choices.places, rows, compared
     )
+    if isinstance(choices.people, int):
+        settings = settings.with_people(choices.people)
     if isinstance(optimizer, DPAdam):
         if count is not None:
             raise ParameterError(
@@ -180,7 +205,7 @@ def settings_of(
             )
         if not isinstance(mechanism.strategy, Independent):
             raise ParameterError("DPAdam knows the variance of independent noise alone: use noise='independent'")
-        optimizer.noise_variance = settings.plan().noise ** 2
+    settings.inform(optimizer)
     return settings
 
 
@@ -191,8 +216,11 @@ def _check(data: object, choices: Choices) -> None:
             f"training takes its rows itself, by coins that the loss is for: give records, as in session.records("
             f"query, label=…), or learn.Tensors(x, y), not {type(data).__name__}"
         )
-    if isinstance(people, bool) or not isinstance(people, int) or people < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError(f"about is a whole number of people, 1 or more, not {people!r}")
+    is_number = isinstance(people, int) and not isinstance(people, bool) and people >= 1
+    if not is_number and not isinstance(people, NoisyCount | Gaussian):
+        raise ParameterError(
+            f"about is a whole number of people, 1 or more, or learn.NoisyCount(), which buys it, not {people!r}"
+        )
     if isinstance(places, bool) or not isinstance(places, int) or not 4 <= places <= 65_536:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"places is a number of rows from 4 to 65,536, not {places!r}")
     spend, multiplier = choices.spend, choices.multiplier
@@ -218,22 +246,30 @@ def _rows_per_unit(data: Records | Tensors) -> int:
     return 1 if bounded.unit is None else bounded.max_rows
 
 
-def _noise_of(choices: Choices, bound: int, size: int) -> tuple[CorrelatedGaussian, Loss]:
-    if choices.mechanism is not None and choices.spend is not None:
+def _noise_of(choices: Choices, bound: int, size: int) -> tuple[CorrelatedGaussian, Gaussian | None, Loss]:
+    """The noise of the steps, that of the count of people, if they are counted, and what is charged for both."""
+    people, spend = choices.people, choices.spend
+    counting = people if isinstance(people, Gaussian) else None
+    if choices.mechanism is not None and spend is not None:
         begun = choices.mechanism
-        if begun.bound != bound or begun.size != size or not begun.loss.fits(choices.spend):
+        if begun.bound != bound or begun.size != size or not loss_with(counting, begun.loss).fits(spend):
             raise ParameterError("the checkpoint is of another training: its noise is for another network or clip")
-        return begun, choices.spend
-    if choices.spend is not None:
+        return begun, counting, spend
+    if spend is not None:
+        check_spend_of_training(spend)
+        if isinstance(people, NoisyCount):
+            counting = people.within(spend)
         mechanism = mechanism_for(
-            choices.spend, choices.steps, rate=choices.rate, epochs=choices.epochs, noise=choices.noise, bound=bound,
-            size=size,
+            spend, choices.steps, rate=choices.rate, epochs=choices.epochs, noise=choices.noise, bound=bound, size=size,
+            beside=0 if counting is None else 1 / counting.sigma**2,
         )  # fmt: skip
-        return mechanism, choices.spend
+        return mechanism, counting, spend
     assert choices.multiplier is not None and choices.delta is not None
     taken = sampling_for(choices.steps, rate=choices.rate, epochs=choices.epochs)
     mechanism = mechanism_of_multiplier(choices.multiplier, taken, bound=bound, size=size)
-    return mechanism, spend_of_noise(mechanism, choices.delta)
+    if isinstance(people, NoisyCount):
+        counting = people.beside(spend_of_noise(mechanism.loss, choices.delta))
+    return mechanism, counting, spend_of_noise(loss_with(counting, mechanism.loss), choices.delta)
 
 
 def choices_from(public: Any) -> tuple[str, str | None, Choices]:
@@ -250,11 +286,12 @@ def choices_from(public: Any) -> tuple[str, str | None, Choices]:
 def _stated(public: Any) -> tuple[str, str | None, Choices]:
     match public:
         case {
-            "query": str(query), "label": str() | None as label, "noise": noise, "loss": loss, "about": int(people),
+            "query": str(query), "label": str() | None as label, "noise": noise, "loss": loss, "about": counted,
             "clipping": str(clipping), "arithmetic": "exact" | "float" as arithmetic, "places": int(places),
             "average": bool(average), "name": str(name),
         }:  # fmt: skip
             mechanism, spend = mechanism_from_json(noise), from_json(loss)
+            people = counted if type(counted) is int else count_from_json(counted)
         case _:
             raise ValueError
     kind = _kind_of(mechanism, arithmetic)

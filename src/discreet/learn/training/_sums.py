@@ -20,6 +20,11 @@ __all__ = ["LocalSums", "SharedSums", "Sums"]
 class Sums(Protocol):
     """What adds up a step: the piece of training that may be done in one process or in several."""
 
+    @property
+    def units(self) -> int:
+        """How many people there are: private."""
+        ...
+
     def sum(self, step: int) -> Generator[Batch, None, NDArray[np.int64]]:
         """Yields the microbatches of a step to the loop, and returns the sum of contributions, on the public grid."""
         ...
@@ -30,6 +35,11 @@ class LocalSums:
 
     def __init__(self, adder: Adder, sampler: Sampler, columns: tuple[Tensor, Tensor]) -> None:
         self._adder, self._sampler, self._columns = adder, sampler, columns
+
+    @property
+    def units(self) -> int:
+        """As of `Sums`."""
+        return self._sampler.units
 
     def sum(self, step: int) -> Generator[Batch, None, NDArray[np.int64]]:
         """As of `Sums`: one microbatch at least, also where nobody is taken."""
@@ -42,6 +52,11 @@ class SharedSums:
 
     def __init__(self, adder: Adder, sampler: Sampler, columns: tuple[Tensor, Tensor], processes: Processes) -> None:
         self._adder, self._sampler, self._columns, self._processes = adder, sampler, columns, processes
+
+    @property
+    def units(self) -> int:
+        """As of `Sums`."""
+        return self._sampler.units
 
     def sum(self, step: int) -> Generator[Batch, None, NDArray[np.int64]]:
         """As of `Sums`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import examples_of_records, inputs_of_plan
 from discreet.learn._inputs import Inputs
 from discreet.learn.correlated import CorrelatedNoise, NoiseState
+from discreet.learn.training._count import count_to_json, noisy_count
 from discreet.learn.training._mechanism import goes_on_after, groups_of, mechanism_to_json
 from discreet.learn.training._network import Network
 from discreet.learn.training._question import PreparedTraining, Training
@@ -25,6 +26,7 @@ from discreet.learn.training._rows import Tensors, tensors_of_examples
 from discreet.learn.training._settings import Settings
 from discreet.learn.training._weights import weights_to_bytes
 from discreet.ledger import LARGEST_PAYLOAD, Run, RunState, open_ledger
+from discreet.mechanisms import Gaussian
 from discreet.privacy import to_json
 from discreet.query import PERSON_COLUMN
 from discreet.records import Records
@@ -42,7 +44,7 @@ _ROOM = 1 << 16
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrainingRun:
-    """A training that was charged.
+    """A training that was charged. Where people are counted, that is the first step of its run, before the others.
 
     Attributes
     ----------
@@ -59,9 +61,55 @@ class TrainingRun:
     _context: ReleaseContext | None
     _stated: Mapping[str, Any]
 
+    @property
+    def _before(self) -> int:
+        """How many steps of the run are before those of the training."""
+        return 0 if self._settings.counting is None else 1
+
+    def with_settings(self, settings: Settings) -> TrainingRun:
+        """The same, where more is known of its settings."""
+        return replace(self, _settings=settings)
+
+    def begun(self, state: RunState) -> int:
+        """The last step of the training that anybody has begun, or one that stores its network."""
+        return max(state.begun - self._before, 0)
+
+    def begin(self, count: int, state: RunState) -> tuple[range, RunState]:
+        """Move the counter by so many steps of the training: which these are, and where the run then stands.
+
+        Raises `LedgerError` as `Run.begin`.
+        """
+        steps = self.run.begin(count, after=state)
+        return range(steps[0] - self._before, steps[-1] - self._before + 1), RunState(steps[-1], state.stored, None)
+
+    def counted(self, state: RunState) -> int | None:
+        """The count of people that was bought; None where there is none yet. Costs nothing.
+
+        Raises `LedgerError` if the count was begun and is lost: it is not drawn again.
+        """
+        if self._settings.counting is None or not state.begun:
+            return None
+        payload = self.run.answer(1)
+        if payload is None:
+            raise LedgerError(
+                "this training was charged for all, and its count of people was begun and is not stored: a process was "
+                "broken off there, or another one counts just now; a count is not drawn twice: wait for that process, "
+                "or give the training another name= and pay anew"
+            )
+        return int(payload)
+
+    def count(self, people: int, state: RunState) -> tuple[int, RunState]:
+        """Count people with noise, durably and once, and where the run then stands. Raises `LedgerError` as `Run`."""
+        noise = self._settings.counting
+        assert noise is not None
+        (step,) = self.run.begin(after=state)
+        released = noisy_count(noise, people)
+        self.run.store(step, str(released).encode())
+        return released, RunState(step, step, None)
+
     def stored(self, state: RunState) -> Network | None:
         """The network that the ledger has already, if it has one."""
-        if state.stored <= self._settings.steps:
+        if state.stored <= self._settings.steps + self._before:
             return None
         payload = self.run.answer(state.stored)
         assert payload is not None
@@ -88,9 +136,9 @@ class TrainingRun:
 
     def check_begun(self, state: RunState) -> None:
         """Raise `LedgerError` if steps were begun that nobody goes on from."""
-        if state.begun:
+        if begun := self.begun(state):
             raise LedgerError(
-                f"this training has begun {state.begun:,} steps, and was charged for all: go on from its checkpoint, "
+                f"this training has begun {begun:,} steps, and was charged for all: go on from its checkpoint, "
                 "or give it another name= and pay anew"
             )
 
@@ -101,14 +149,13 @@ class TrainingRun:
         counter too, and so is what was kept of earlier noise. Raises `LedgerError` as `Run.begin`.
         """
         mechanism = self._settings.mechanism
-        sampling, begun = mechanism.sampling, min(state.begun, self._settings.steps)
+        sampling, begun = mechanism.sampling, min(self.begun(state), self._settings.steps)
         if not begun or groups_of(sampling) == 1:
             return mechanism.resume(saved, begun), state
         after = goes_on_after(sampling, begun)
         while begun < after:
-            lost = self.run.begin(min(after - begun, _MOST_LOST), after=state)
+            lost, state = self.begin(min(after - begun, _MOST_LOST), state)
             begun = lost[-1]
-            state = RunState(begun, state.stored, None)
         return mechanism.resume(None, begun), state
 
     def finish(self, net: nn.Module, state: RunState) -> Network:
@@ -121,6 +168,7 @@ class TrainingRun:
             "kind": "network",
             **self._stated,
             **settings.compared,
+            **({} if settings.counting is None else {"about": self._count_to_json(settings.counting)}),
             "noise": mechanism_to_json(settings.mechanism),
             "arithmetic": settings.gradients.arithmetic.certificate,
             "relation": "add_remove",
@@ -131,6 +179,9 @@ class TrainingRun:
         network = Network(inputs, payload, settings.spend, self.run.certify(statement))
         self.run.store(step, network.to_bytes())
         return network
+
+    def _count_to_json(self, noise: Gaussian) -> dict[str, Any]:
+        return {**count_to_json(noise), "count": self._settings.people}
 
 
 def check_size(net: nn.Module, data: Records | Tensors) -> None:
@@ -150,7 +201,7 @@ def check_size(net: nn.Module, data: Records | Tensors) -> None:
 
 def open_training(settings: Settings, data: Records | Tensors, charged: str | None) -> TrainingRun:
     """Charge a training whole, or go on with the run that was charged. Raises `BudgetExceeded` and `LedgerError`."""
-    steps = settings.steps + _FINISHING
+    steps = settings.steps + _FINISHING + (0 if settings.counting is None else 1)
     if isinstance(data, Tensors):
         name = hashlib.sha256(noises.secret(32)).hexdigest()
         run = open_ledger(None, settings.spend).open_run(name, settings.spend, steps)

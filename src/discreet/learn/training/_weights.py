@@ -17,7 +17,12 @@ __all__ = ["StillTensors", "WeightMean", "architecture_digest", "weights_digest"
 def architecture_digest(net: nn.Module) -> str:
     """SHA-256 of a network's modules and the shapes of its parameters."""
     shapes = ", ".join(f"{name} {tuple(each.shape)}" for name, each in net.named_parameters())
-    return hashlib.sha256(f"{net!r} {shapes}".encode()).hexdigest()
+    modules = repr(net)
+    for each in net.modules():  # which fully_shard gives other names
+        first = next(kind for kind in type(each).__mro__ if not kind.__module__.startswith("torch.distributed.fsdp"))
+        if first is not type(each):
+            modules = modules.replace(f"{type(each).__name__}(", f"{first.__name__}(")
+    return hashlib.sha256(f"{modules} {shapes}".encode()).hexdigest()
 
 
 def weights_digest(net: nn.Module) -> str:

@@ -15,10 +15,10 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
 from discreet.marginals import ColumnCells, Merge, Numbers, cells
+from discreet.marginals.conditions import CellTable, Following, Sandbox, Undetermined, Valued
 from discreet.query import Dual, Query, evaluate, parse, rounding, text_of
 from discreet.recursion import with_room
 from discreet.synth.answers._answer import AnswerColumn, AnswerKind, Spread, SyntheticAnswer
-from discreet.synth.answers._cells import CellTable, Following, Undetermined, Valued
 from discreet.synth.answers._estimates import (
     Combined,
     GroupedWeights,
@@ -29,7 +29,6 @@ from discreet.synth.answers._estimates import (
     places_in,
 )
 from discreet.synth.answers._reader import Functional, Item, Plain, bind, is_plain, read
-from discreet.synth.answers._sandbox import Sandbox
 
 __all__ = ["SQL_ROWS", "Source", "answer_sql"]
 

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.marginals.conditions import rows_that_keep
 from discreet.synth.related._rows import Rows, Values, persons_of, tables_of
 from discreet.synth.related._shapes import Shape
 from discreet.synth.rows._rows import public_rows
-from discreet.synth.rules import BoundRules, rows_that_keep
+from discreet.synth.rules import BoundRules
 
 __all__ = ["people_that_keep"]
 

@@ -13,10 +13,11 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from discreet.marginals import ColumnCells, column_cells
+from discreet.marginals.conditions import column_names, condition
 from discreet.policy import Column, Policy
 from discreet.query import BoundedAggregate, RelatedKey, related_rows
 from discreet.synth.related._shapes import Shape
-from discreet.synth.rules import Rules, column_names, condition
+from discreet.synth.rules import Rules
 
 __all__ = ["KINDS", "Kind", "Part", "Role", "Which", "bounded_of", "parts_of", "rules_of", "shares_of"]
 

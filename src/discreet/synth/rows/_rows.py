@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.marginals import ColumnCells, Merge, Model, PublicStream, model_of, places_of, sample_cells
-from discreet.synth.rules import BoundRules, Rules, rows_that_keep
+from discreet.marginals.conditions import rows_that_keep
+from discreet.synth.rules import BoundRules, Rules
 
 __all__ = ["Given", "RowSource", "public_rows"]
 

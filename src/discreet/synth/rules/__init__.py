@@ -2,7 +2,6 @@
 
 from discreet.synth.rules._bound import BoundRules
 from discreet.synth.rules._cells import columns_of
-from discreet.synth.rules._condition import column_names, condition, rows_that_keep
 from discreet.synth.rules._follower import Follower
 from discreet.synth.rules._following import followers, following_names
 from discreet.synth.rules._rules import Follows, Rule, Rules, Soft, Total, sorted_rules
@@ -15,11 +14,8 @@ __all__ = [
     "Rules",
     "Soft",
     "Total",
-    "column_names",
     "columns_of",
-    "condition",
     "followers",
     "following_names",
-    "rows_that_keep",
     "sorted_rules",
 ]

@@ -16,9 +16,8 @@ from sqlglot import exp
 
 from discreet.errors import QueryError, printable
 from discreet.marginals import Clique, ColumnCells, Merge, Numbers, cells
+from discreet.marginals.conditions import Sandbox, column_names, condition, free_name, truth
 from discreet.query import match_name
-from discreet.synth.answers._sandbox import Sandbox
-from discreet.synth.rules._condition import column_names, condition, free_name, truth
 from discreet.synth.rules._follower import Follower
 
 __all__ = ["Tried", "columns_of", "places_tried", "tried"]

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.errors import ParameterError
-from discreet.synth.rules._condition import column_names, condition
+from discreet.marginals.conditions import column_names, condition
 from discreet.synth.rules._follower import Follower
 
 __all__ = ["Follows", "Rule", "Rules", "Soft", "Total", "sorted_rules"]

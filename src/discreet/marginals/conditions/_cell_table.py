@@ -20,8 +20,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.marginals import Clique, ColumnCells, cells
-from discreet.synth.answers._sandbox import Sandbox
+from discreet.marginals._cells import ColumnCells
+from discreet.marginals._junction_tree import Clique, cells
+from discreet.marginals.conditions._sandbox import Sandbox
 
 __all__ = ["SAME_EACH_TIME", "CellTable", "Following", "Undetermined", "Valued"]
 

@@ -11,10 +11,10 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import ParameterError, QueryError, printable
+from discreet.marginals.conditions._cell_table import SAME_EACH_TIME
+from discreet.marginals.conditions._sandbox import Sandbox
 from discreet.query import parse
 from discreet.recursion import with_room
-from discreet.synth.answers._cells import SAME_EACH_TIME
-from discreet.synth.answers._sandbox import Sandbox
 
 __all__ = ["column_names", "condition", "free_name", "rows_that_keep", "truth"]
 

@@ -85,6 +85,23 @@ class Wire:
                 for part, each in zip(flat.split([each.numel() for each in parameters]), parameters, strict=True):
                     each.copy_(part.view_as(each))
 
+    def share_bytes(self, payload: bytes) -> bytes:
+        """The bytes that process 0 has, in all."""
+        length = torch.tensor([len(payload)], dtype=torch.int64)
+        self.share([length])
+        values = np.frombuffer(payload, np.uint8).copy() if not self.rank else np.zeros(int(length), np.uint8)
+        self.share([torch.from_numpy(values)])
+        return values.tobytes()
+
+    def exchange(self, own: Tensor, sizes: Sequence[int]) -> Generator[Tensor]:
+        """What each process in turn has, so many numbers of one type; its own too."""
+        for rank, size in enumerate(sizes):
+            part = own.contiguous() if rank == self.rank else torch.empty(size, dtype=own.dtype)
+            if size:
+                with torch.no_grad(), self._reaching():
+                    dist.broadcast(part.view(torch.uint8), rank, group=self._group)
+            yield part
+
     def add(self, numbers: NDArray[np.int64], *, failed: bool) -> tuple[NDArray[np.int64], list[int]]:
         """The sum of all processes' whole numbers, in process 0 alone, and which processes say that they failed."""
         state = np.zeros(self.count, np.int64)

@@ -1,0 +1,423 @@
+"""Published tables: integers that add up, beside each the unbiased number and its interval, and any total for free."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.census._files import integers_from_json, integers_to_json, write_folder
+from discreet.census._pictures import Picture, checked_picture, level_errors, shares, size_errors, values
+from discreet.census._report import PublishedTable, Report, report_of
+from discreet.census.estimates import Columns, Errors, Estimate, Layout, Measure, half_widths
+from discreet.census.specs import Spec
+from discreet.charts import load_altair
+from discreet.errors import QueryError
+from discreet.marginals import ColumnCells
+from discreet.marginals.conditions import column_names, condition
+from discreet.marginals.trees import Tree
+from discreet.prices import Additive, additive_from_json, additive_to_json
+from discreet.privacy import Loss, in_words
+from discreet.query import match_name
+from discreet.release import JsonRelease
+
+__all__ = ["Publication", "Total"]
+
+_SHOWN = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A number of people, over areas and cells.
+
+    Attributes
+    ----------
+    value
+        The published integer: never negative, and the sum of the published numbers that it is made of.
+    unbiased
+        The estimate by least squares, which is right on average.
+    standard_error
+        Of the unbiased number.
+    """
+
+    value: int
+    unbiased: float
+    standard_error: float
+    heavy: bool = False
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Where the true number lies, with a probability of about `confidence`. Raises `ParameterError` for none."""
+        half = float(half_widths(np.array([self.standard_error**2]), confidence, heavy=self.heavy)[0])
+        return self.unbiased - half, self.unbiased + half
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Publication(JsonRelease):
+    """Statistical tables, published once. They may be shown to anyone, and all that is computed from them is free.
+
+    Attributes
+    ----------
+    layout
+        The areas, tables and cells.
+    mechanisms
+        The noise of each measurement, by level and table.
+    measured
+        What each measured, areas by cells: the noisy counts themselves.
+    leaves
+        The published integers of the last level that is measured, areas by cells of all columns: every other published
+        number is a sum of these.
+    loss, certificate
+        As of every release; the certificate lists every measurement.
+    """
+
+    called = "publication of tables"
+    fields = frozenset({"spec", "cells", "noise", "measured", "leaves"})
+
+    layout: Layout
+    mechanisms: Mapping[Measure, Additive]
+    measured: Mapping[Measure, NDArray[np.int64]]
+    leaves: NDArray[np.int64]
+    loss: Loss
+    certificate: Mapping[str, Any]
+
+    def certified(self, certificate: Mapping[str, Any]) -> Publication:
+        """The same with a certificate."""
+        return replace(self, certificate=certificate)
+
+    @cached_property
+    def errors(self) -> Errors:
+        """The variances of all that is published."""
+        return Errors.of_mechanisms(self.layout, self.mechanisms)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """The least-squares estimates."""
+        return Estimate(self.errors, self.measured)
+
+    @cached_property
+    def integers(self) -> list[NDArray[np.int64]]:
+        """The published integers at every level, areas by cells of all columns."""
+        return Tree(self.layout.tree.parents[: self.errors.depth]).sums(self.leaves)
+
+    def table(self, name: str, level: str | None = None, confidence: float = 0.95) -> pa.Table:
+        """A table at a level, with a row for each area and cell. Costs nothing.
+
+        Columns: the area; the cell of each column; ``value``, the published integer; ``unbiased``, the estimate that is
+        right on average; its ``standard_error``; ``lower`` and ``upper``, its interval at `confidence`; and ``flag``:
+        ``held`` for a public total, ``imprecise`` by the rule of the specification.
+
+        `level` is one of the tree, or a kind of district; the smallest areas by default.
+        Raises `QueryError` for a table that is not there, or that is not measured at the level or below.
+        """
+        columns = self.layout.columns_of(name)
+        geography = self.layout.spec.geography
+        level = self.last_level if level is None else level
+        if level in self.layout.spec.districts:
+            areas, values, unbiased, variances = self._by_district(level, columns)
+        else:
+            place = geography.level(level)
+            areas = list(geography.names[place])
+            unbiased = self.estimate.table(place, columns).reshape(len(areas), -1)
+            values = self._integers(place, columns).reshape(len(areas), -1)
+            variances = np.repeat(self.errors.cell_variance(place, columns)[:, None], values.shape[1], axis=1)
+        half = half_widths(variances, confidence, heavy=self.errors.heavy)
+        is_held = self.layout.held is not None and columns == () and level == geography.levels[self.layout.held[0]]
+        flags = np.where(variances.ravel() == 0, "held", self._flags(unbiased, variances)) if is_held else self._flags(
+            unbiased, variances
+        )  # fmt: skip
+        return pa.Table.from_pydict(
+            {
+                level: pa.array(np.repeat(np.array(areas, object), values.shape[1]), pa.string()),
+                **self._cell_columns(columns, len(areas)),
+                "value": values.ravel(),
+                "unbiased": unbiased.ravel(),
+                "standard_error": np.sqrt(variances).ravel(),
+                "lower": (unbiased - half).ravel(),
+                "upper": (unbiased + half).ravel(),
+                "flag": pa.array(flags, pa.string()),
+            }
+        )
+
+    @property
+    def last_level(self) -> str:
+        """The level of the smallest areas that are published."""
+        return self.layout.spec.geography.levels[self.errors.depth]
+
+    def shown_table(self, name: str, level: str | None = None, confidence: float = 0.95) -> PublishedTable:
+        """A table at a level as a table of text, to print. Raises as `table`."""
+        at = self.last_level if level is None else level
+        return PublishedTable(name, at, self.table(name, at, confidence), confidence, self.loss)
+
+    def _cell_columns(self, columns: Columns, areas: int) -> dict[str, pa.Array[Any]]:
+        shape = tuple(self.layout.sizes[column] for column in columns)
+        places = np.indices(shape).reshape(len(columns), -1) if columns else ()
+        texts: dict[str, pa.Array[Any]] = {}
+        for column, place in zip(columns, places, strict=True):
+            cells = self.layout.columns[column]
+            words = pa.array([cells.text(i) for i in range(cells.size)], pa.string())
+            texts[cells.name] = words.take(pa.array(np.tile(place, areas), pa.int64()))
+        return texts
+
+    def _integers(self, level: int, columns: Columns) -> NDArray[np.int64]:
+        cells = self.integers[level].reshape(-1, *self.layout.sizes)
+        return self.layout.components.summed(cells, self.layout.detail, columns)
+
+    def _flags(self, unbiased: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[Any]:
+        """What the rule of precision says of each number, by noisy values alone."""
+        odd = np.zeros(unbiased.size, bool)
+        errors, values = np.sqrt(variances).ravel(), unbiased.ravel()
+        for rule, limit in self.layout.spec.precision.items():
+            match rule:
+                case "standard_error":
+                    odd |= errors > limit
+                case "half_width":
+                    odd |= half_widths(errors**2, 0.95, heavy=self.errors.heavy) > limit
+                case _:
+                    odd |= errors > limit * np.maximum(values, 0.0)
+        return np.where(odd, "imprecise", "")
+
+    def _by_district(self, kind: str, columns: Columns) -> tuple[list[str], Any, Any, Any]:
+        districts = self.layout.spec.districts[kind]
+        one = np.zeros(tuple(self.layout.sizes[column] for column in columns))
+        one.flat[0] = 1.0
+        parts = [self._over(self._weights(inside, f"{kind} {name}"), columns) for name, inside in districts.items()]
+        variances = [
+            self.errors.variance_of_sum(self._weights(inside, name), columns, one) for name, inside in districts.items()
+        ]
+        values, unbiased = (np.array([each[i].ravel() for each in parts]) for i in (0, 1))
+        spread = np.repeat(np.array(variances)[:, None], values.shape[1], axis=1)
+        return list(districts), values.astype(np.int64), unbiased, spread
+
+    def _weights(self, areas: Sequence[Any], called: str) -> list[NDArray[np.float64] | None]:
+        return self.layout.spec.geography.weights(areas, called)
+
+    def _over(
+        self, areas: Sequence[NDArray[np.float64] | None], columns: Columns
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """The published and the unbiased cells of a table, over areas."""
+        shape = tuple(self.layout.sizes[column] for column in columns)
+        value, unbiased = np.zeros(shape, np.int64), np.zeros(shape)
+        for level, weights in enumerate(areas):
+            if weights is not None:
+                there = np.flatnonzero(weights)
+                self.errors.check_published(level, columns)
+                value += self._integers(level, columns)[there].sum(axis=0)
+                unbiased += self._estimated(level, columns)[there].sum(axis=0)
+        return value, unbiased
+
+    def _estimated(self, level: int, columns: Columns) -> NDArray[np.float64]:
+        cached = self._tables.get((level, columns))
+        if cached is None:
+            cached = self._tables[level, columns] = self.estimate.table(level, columns)
+        return cached
+
+    @cached_property
+    def _tables(self) -> dict[tuple[int, Columns], NDArray[np.float64]]:
+        return {}
+
+    def total(self, name: str | None = None, *, areas: Sequence[Any] | None = None, where: str | None = None) -> Total:
+        """How many people some areas have together, in the cells in which a condition holds. Costs nothing.
+
+        Parameters
+        ----------
+        name
+            The table whose cells are summed; by default those of the columns that the condition names.
+        areas
+            Areas of any level, none within another, or ``(level, area)`` where a name is one of several levels; all
+            areas by default.
+        where
+            A condition in SQL on the columns of the table, which holds in whole cells.
+
+        Raises `QueryError` for a condition that no table answers, `ParameterError` for no such area.
+        """
+        if name is not None:
+            columns = self.layout.columns_of(name)
+        else:
+            names = [column.name for column in self.layout.columns]
+            tree = None if where is None else condition(where)
+            used = () if tree is None else column_names(tree)
+            columns = tuple(sorted(names.index(match_name(each, names, "the publication", "column")) for each in used))
+        weights = self.layout.weights(where, columns)
+        over = self._weights([(self.layout.spec.geography.levels[0],) * 2] if areas is None else areas, "the total")
+        value, unbiased = self._over(over, columns)
+        variance = self.errors.variance_of_sum(over, columns, weights)
+        return Total(int((value * weights).sum()), float((unbiased * weights).sum()), variance**0.5, self.errors.heavy)
+
+    def report(self) -> Report:
+        """How wrong the published numbers are: at each level, by the size of the area. Costs nothing.
+
+        The bend is what making integers that are never negative moves a total by, on average: it raises small areas.
+        """
+        return report_of(self.estimate, self.integers)
+
+    def microdata(self) -> pa.Table:
+        """A row for each published person: tables counted from these are those that were published. Costs nothing.
+
+        They are made of published numbers: no row is a person.
+        """
+        areas, cells = np.nonzero(self.leaves)
+        repeats = self.leaves[areas, cells]
+        area, cell = np.repeat(areas, repeats), np.repeat(cells, repeats)
+        names = np.array(self.layout.spec.geography.names[self.errors.depth], object)
+        places = np.unravel_index(cell, self.layout.sizes) if self.layout.sizes else ()
+        columns = {
+            column.name: column.values(np.asarray(place, np.int64), np.full(len(cell), 0.5))
+            for column, place in zip(self.layout.columns, places, strict=True)
+        }
+        return pa.table({self.last_level: pa.array(names[area], pa.string()), **columns})
+
+    def measurements(self) -> pa.Table:
+        """The noisy counts themselves with their variances: for whoever has a better estimate. Costs nothing."""
+        tables: list[pa.Table] = []
+        for (level, name), counts in self.measured.items():
+            columns, geography = self.layout.tables[name], self.layout.spec.geography
+            is_level = level in geography.levels
+            areas = geography.names[geography.level(level)] if is_level else tuple(self.layout.spec.districts[level])
+            cells = self._cell_columns(columns, len(areas))
+            words = [", ".join(row) for row in zip(*(each.to_pylist() for each in cells.values()), strict=True)]
+            tables.append(pa.Table.from_pydict({
+                "level": pa.array([level] * counts.size, pa.string()),
+                "table": pa.array([name] * counts.size, pa.string()),
+                "area": pa.array(np.repeat(np.array(areas, object), counts.shape[1]), pa.string()),
+                "cell": pa.array(words or [""] * counts.size, pa.string()),
+                "noisy": counts.ravel(),
+                "variance": np.full(counts.size, self.errors.noise[level, name]),
+            }))  # fmt: skip
+        return pa.concat_tables(tables)
+
+    def plot(self, what: Picture = "errors", table: str | None = None, level: str | None = None) -> Any:
+        """A picture as an altair chart, which a notebook shows and ``.save`` writes. Costs nothing.
+
+        ``"errors"`` by level, ``"sizes"``: errors and bend of totals by size of area, ``"values"`` of a `table` at a
+        `level` with their intervals, ``"shares"`` of the spend. Raises `ParameterError` for another, `MissingExtra`
+        without altair.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(what, table, level))
+
+    def to_vega_lite(
+        self, what: Picture = "errors", table: str | None = None, level: str | None = None
+    ) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        cost = in_words(self.loss)
+        match checked_picture(what):
+            case "sizes":
+                return size_errors(self.report(), cost)
+            case "values":
+                name = next(iter(self.layout.tables)) if table is None else table
+                at = self.last_level if level is None else level
+                return values(self.table(name, at), at, f"{name} by {at}", cost)
+            case "shares":
+                spent = {each: 1 / variance for each, variance in self.errors.noise.items()}
+                return shares([(*each, part / sum(spent.values())) for each, part in spent.items()], cost)
+            case _:
+                return level_errors(self.errors.half_widths(0.95), 0.95, cost)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the publication to a new folder, or file: `discreet.census.load` reads both.
+
+        A path that ends in a slash is a folder: the publication in ``publication.json``, which `discreet verify`
+        checks, each table at each level as Parquet, the noisy counts, and a code book. Costs nothing. Raises
+        `ParameterError` if there is such a file or folder already, `DataError` if it cannot be written.
+        """
+        if os.fspath(path).endswith(("/", os.sep)):
+            write_folder(Path(path), self._files(), self.code_book, self.to_bytes())
+        else:
+            super().save(path)
+
+    def _files(self) -> Iterator[tuple[str, pa.Table]]:
+        """Every table at every level where it is published, and the noisy counts, by name."""
+        for name in self.layout.tables:
+            for level in (*self.layout.spec.geography.levels, *self.layout.spec.districts):
+                with suppress(QueryError):
+                    yield f"{name}.{level}", self.table(name, level)
+        yield "noisy_counts", self.measurements()
+
+    def content(self) -> dict[str, Any]:
+        """The specification, the cells, the noise, the noisy counts and the integers."""
+        keys = list(self.mechanisms)
+        return {
+            "spec": self.layout.spec.to_json(),
+            "cells": [column.to_json() for column in self.layout.columns],
+            "noise": [[level, name, additive_to_json(self.mechanisms[level, name])] for level, name in keys],
+            "measured": [integers_to_json(self.measured[each]) for each in keys],
+            "leaves": integers_to_json(self.leaves),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> Publication:
+        """The inverse of `content`."""
+        columns = tuple(ColumnCells.from_json(each) for each in content["cells"])
+        layout = Layout(Spec.from_json(content["spec"]), columns)
+        layout.check()
+        mechanisms: dict[Measure, Additive] = {}
+        for level, name, data in content["noise"]:
+            if level not in (*layout.spec.geography.levels, *layout.spec.districts) or name not in layout.tables:
+                raise ValueError
+            mechanisms[level, name] = additive_from_json(data)
+        arrays = [integers_from_json(each) for each in content["measured"]]
+        measured = dict(zip(mechanisms, arrays, strict=True))
+        for (level, name), counts in measured.items():
+            if counts.shape != (layout.areas(level), layout.components.cells(layout.tables[name])):
+                raise ValueError
+        leaves = integers_from_json(content["leaves"])
+        published = cls(layout, mechanisms, measured, leaves, loss, certificate)
+        areas = layout.tree.sizes[published.errors.depth]
+        if leaves.shape != (areas, layout.components.cells(layout.detail)) or (leaves < 0).any():
+            raise ValueError
+        return published
+
+    def header(self) -> list[tuple[str, bool]]:
+        """The total of the areas of the first levels."""
+        return [("level", False), ("area", False), ("value", True), ("unbiased", True), ("standard error", True)]
+
+    def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:  # noqa: ARG002
+        """The totals of the largest areas, as text."""
+        rows: list[list[str]] = []
+        geography = self.layout.spec.geography
+        for place, names in enumerate(geography.names):
+            if not self.errors.is_published(place, ()) or len(rows) + len(names) > _SHOWN:
+                break
+            values, unbiased = self._integers(place, ()), self._estimated(place, ())
+            errors = np.sqrt(self.errors.variance(place, (), np.ones(())))
+            for i, name in enumerate(names):
+                rows.append(
+                    [geography.levels[place], name, f"{values[i]:,}", f"{unbiased[i]:,.1f}", f"{errors[i]:,.1f}"]
+                )
+        return rows[:first]
+
+    def note(self, level: float = 0.95) -> str:  # noqa: ARG002
+        """What it is."""
+        geography = self.layout.spec.geography
+        tables = ", ".join(self.layout.tables)
+        return f"{tables} by {len(geography.levels)} levels, {sum(geography.tree.sizes):,} areas"
+
+    @cached_property
+    def code_book(self) -> str:
+        """What the files of a folder hold, in words."""
+        lines = [
+            "# Code book",
+            "",
+            f"Tables of {self.layout.spec.table} by {', '.join(self.layout.spec.geography.levels)}.",
+            "",
+        ]
+        lines += ["| column | is |", "|---|---|"]
+        lines += [
+            "| value | the published number: an integer from 0, sums of which are published numbers |",
+            "| unbiased | the least-squares estimate, right on average; it may be negative |",
+            "| standard_error | of the unbiased number |",
+            "| lower, upper | the interval of the unbiased number at 95 % |",
+            "| flag | held: a public total; imprecise: by the rule of precision |",
+            "",
+        ]
+        for column in self.layout.columns:
+            values = "; ".join(column.text(i) for i in range(column.size))
+            lines.append(f"- `{column.name}`: {values}")
+        return "\n".join([*lines, ""])

@@ -1,0 +1,22 @@
+"""Least squares over all tables of all areas: what is measured where, the estimates, their variances and the shares."""
+
+from discreet.census.estimates._components import Columns, Components
+from discreet.census.estimates._estimate import Errors, Estimate
+from discreet.census.estimates._intervals import half_widths, quantile
+from discreet.census.estimates._layout import Layout, Measure
+from discreet.census.estimates._shares import Accuracy, cheapest_shares, planned_shares, weighted_error
+
+__all__ = [
+    "Accuracy",
+    "Columns",
+    "Components",
+    "Errors",
+    "Estimate",
+    "Layout",
+    "Measure",
+    "cheapest_shares",
+    "half_widths",
+    "planned_shares",
+    "quantile",
+    "weighted_error",
+]

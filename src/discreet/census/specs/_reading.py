@@ -1,0 +1,145 @@
+"""Reading a specification: the keys of a TOML file, the lists that it names, and the lines of what is wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar, cast
+
+from discreet.census.specs._geography import Geography, read_public
+from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.toml_lines import key_lines, line_of
+
+__all__ = ["at_key", "read_spec", "spec_fields"]
+
+_KEYS = frozenset({"table", "geography", "cells", "tables", "shares", "districts", "zeros", "held", "precision"})
+_GEOGRAPHY = frozenset({"areas", "levels", "column", "root"})
+_T = TypeVar("_T")
+
+
+def read_spec(kind: Callable[..., _T], path: Path) -> _T:
+    """A specification from a TOML file, by its fields. Raises `DataError`, or `ParameterError` naming the line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text, parse_float=Decimal)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"{path} is not valid TOML: {error}") from None
+    try:
+        return kind(**spec_fields(data, path.parent))
+    except (ParameterError, DataError) as error:
+        raise type(error)(f"{_located(path, text, str(error))}: {error}") from None
+
+
+def spec_fields(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The fields of a specification, from a dict of the shape of the file."""
+    _only(data, _KEYS, "")
+    land = _table(data, "geography")
+    _only(land, _GEOGRAPHY, "geography.")
+    for key in ("areas", "levels"):
+        if key not in land:
+            _missing(f"geography.{key}")
+    if not data.get("table"):
+        _missing("table")
+    geography = at_key(
+        "geography",
+        lambda: Geography.of_areas(_beside(folder, land["areas"]), land["levels"], land.get("root", "all")),
+    )
+    return {
+        "table": data["table"],
+        "geography": geography,
+        "tables": {name: _columns(name, each) for name, each in _table(data, "tables").items()},
+        "column": land.get("column", ""),
+        "shares": data.get("shares", {}),
+        "cells": _table(data, "cells"),
+        "districts": {
+            kind: at_key(f"districts.{kind}", lambda kind=kind, each=each: _districts(geography, kind, each, folder))
+            for kind, each in _table(data, "districts").items()
+        },
+        "zeros": tuple(data.get("zeros", ())),
+        "held": {
+            level: at_key(f"held.{level}", lambda level=level, each=each: _totals(level, each, folder))
+            for level, each in _table(data, "held").items()
+        },
+        "precision": {rule: float(each) for rule, each in _table(data, "precision").items()},
+    }
+
+
+def at_key(where: str, result: Callable[[], _T]) -> _T:
+    """The result of a function; its errors are at a key."""
+    try:
+        return result()
+    except DiscreetError as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
+def _beside(folder: Path, given: object) -> object:
+    return folder / given if isinstance(given, str) else given
+
+
+def _districts(geography: Geography, kind: str, given: object, folder: Path) -> dict[str, tuple[str, ...]]:
+    """Areas off the tree, from a list with a row for each area of the tree in one of them."""
+    if isinstance(given, Mapping) and "areas" not in given:
+        return {str(name): tuple(map(str, inside)) for name, inside in cast("Mapping[str, Any]", given).items()}
+    areas = cast("Mapping[str, Any]", given)["areas"] if isinstance(given, Mapping) else given
+    table = read_public(_beside(folder, areas))
+    level = next((each for each in reversed(geography.levels) if each in table.column_names), None)
+    if level is None or kind not in table.column_names:
+        raise ParameterError(f"the list needs a column {kind}, and one that is named as a level")
+    inside: dict[str, list[str]] = {}
+    for area, name in zip(table.column(level).to_pylist(), table.column(kind).to_pylist(), strict=True):
+        if name is not None:
+            inside.setdefault(str(name), []).append(str(area))
+    return {name: tuple(areas) for name, areas in sorted(inside.items())}
+
+
+def _totals(level: str, given: object, folder: Path) -> dict[str, int]:
+    """Public totals, as a dict, or from a list with the columns of the level and ``people``."""
+    if isinstance(given, Mapping):
+        return cast("dict[str, int]", dict(given))
+    table = read_public(_beside(folder, given))
+    if level not in table.column_names or "people" not in table.column_names:
+        raise ParameterError(f"the list needs the columns {level} and people")
+    try:
+        people = [int(str(each)) for each in table.column("people").to_pylist()]
+    except ValueError:
+        raise ParameterError("people must be whole numbers") from None
+    return dict(zip(map(str, table.column(level).to_pylist()), people, strict=True))
+
+
+def _columns(name: str, given: object) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise ParameterError(f'tables.{name}: give a list of columns, as in ["age", "sex"], or [] for the total')
+    return tuple(map(str, cast("Sequence[object]", given)))
+
+
+def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    given = data.get(name, {})
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"{name}: it must be a table, written [{name}]")
+    return cast("Mapping[str, Any]", given)
+
+
+def _only(data: Mapping[str, Any], known: frozenset[str], where: str) -> None:
+    odd = sorted(data.keys() - known)
+    if odd:
+        raise ParameterError(f"{where}{odd[0]}: unknown key; there are {', '.join(sorted(known))}")
+
+
+def _missing(key: str) -> NoReturn:
+    example = {
+        "table": 'table = "people"',
+        "geography.areas": 'areas = "areas.csv", a list of the smallest areas with a column for each level',
+        "geography.levels": 'levels = ["state", "county"], from large to small',
+    }[key]
+    raise ParameterError(f"{key}: is missing; write for example {example}")
+
+
+def _located(path: Path, text: str, message: str) -> str:
+    """The file, with the line of the key that a message begins with."""
+    key = tuple(message.split(":", 1)[0].split("."))
+    line = line_of(key, key_lines(text))
+    return str(path) if line is None else f"{path}, line {line}"

@@ -1,0 +1,1 @@
+"""`discreet census`: statistical tables of nested areas."""
