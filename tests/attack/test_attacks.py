@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import sys
 import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
