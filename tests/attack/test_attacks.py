@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import sys
 import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
