@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.catalog._entry import Entry
+from discreet.audit.catalog._entry import Entry, counting_context
 from discreet.census import Geography, PreparedPublication, Publication, Publish, Spec
 from discreet.policy import load_policy
 from discreet.privacy import Loss, pure
 from discreet.query import Marginals
-from discreet.release import ReleaseContext, Terms
+from discreet.release import Terms
 
 __all__ = ["census_entries"]
 
@@ -39,19 +38,15 @@ class _Publications:
     def draw(self, data: Counts, size: int) -> list[list[int]]:
         """`size` independent publications."""
 
-        def counted(request: Marginals, salt: bytes) -> tuple[Counts, ...]:  # noqa: ARG001
+        def counted(request: Marginals) -> tuple[Counts, ...]:
             return tuple(data for _ in request.sets)
 
-        context = ReleaseContext(self._prepared.policy, _unasked, counted, dict)
+        context = counting_context(self._prepared.policy, counted)
         counts = self._prepared.counted(context)
         return [
             [int(each) for noisy in self._prepared.measured(counts, context).values() for each in noisy.ravel()]
             for _ in range(size)
         ]
-
-
-def _unasked(*_: Any) -> Any:
-    raise NotImplementedError
 
 
 def census_entries() -> tuple[Entry, ...]:

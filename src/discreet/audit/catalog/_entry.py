@@ -10,10 +10,13 @@ from typing import Any
 from discreet.audit.black_box._check import Pair, check
 from discreet.audit.black_box._subject import Draws, subject
 from discreet.audit.black_box._verdict import Verdict
+from discreet.policy import Policy
 from discreet.privacy import Loss
+from discreet.query import Marginals
 from discreet.rational import Number
+from discreet.release import ReleaseContext
 
-__all__ = ["Entry"]
+__all__ = ["Entry", "counting_context"]
 
 
 @dataclass(frozen=True)
@@ -68,3 +71,12 @@ class Entry:
             delta=self.delta,
             progress=progress,
         )
+
+
+def counting_context(policy: Policy, counts: Callable[[Marginals], Any]) -> ReleaseContext:
+    """What a question is answered in where rows are only counted, as `counts` says; certificates are not signed."""
+
+    def unasked(*_: Any) -> Any:
+        raise NotImplementedError
+
+    return ReleaseContext(policy, unasked, lambda request, _: counts(request), dict)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.catalog._entry import Entry
+from discreet.audit.catalog._entry import Entry, counting_context
 from discreet.census.histograms import CountCells, Histogram, PreparedHistogram
 from discreet.policy import load_policy
 from discreet.privacy import Loss, pure
-from discreet.release import ReleaseContext, Terms
+from discreet.release import Terms
 
 __all__ = ["histogram_entries"]
 
@@ -36,17 +35,9 @@ class _Histograms:
 
     def draw(self, data: Counts, size: int) -> list[list[int]]:
         """`size` independent histograms."""
-
-        def counted(request: Any, salt: bytes) -> tuple[Counts, ...]:  # noqa: ARG001
-            return (data,)
-
-        context = ReleaseContext(self._prepared.policy, _unasked, counted, dict)
+        context = counting_context(self._prepared.policy, lambda _: (data,))
         released = [self._prepared.answer(context) for _ in range(size)]
         return [[count for part in each.measured for count in part.counts] for each in released]
-
-
-def _unasked(*_: Any) -> Any:
-    raise NotImplementedError
 
 
 def histogram_entries() -> tuple[Entry, ...]:

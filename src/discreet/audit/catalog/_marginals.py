@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.catalog._entry import Entry
+from discreet.audit.catalog._entry import Entry, counting_context
 from discreet.census import MarginalTables, PreparedMarginals, PublishMarginals
 from discreet.policy import load_policy
 from discreet.privacy import Loss, mu
 from discreet.query import Marginals
-from discreet.release import ReleaseContext, Terms
+from discreet.release import Terms
 
 __all__ = ["marginal_entries"]
 
@@ -46,10 +46,10 @@ class _Tables:
     def draw(self, data: Counts, size: int) -> list[list[float]]:
         """`size` independent releases."""
 
-        def counted(request: Marginals, salt: bytes) -> tuple[Any, ...]:  # noqa: ARG001
+        def counted(request: Marginals) -> tuple[Any, ...]:
             return tuple(_summed(data, each) for each in request.sets)
 
-        context = ReleaseContext(self._prepared.policy, _unasked, counted, dict)
+        context = counting_context(self._prepared.policy, counted)
         return [self._scored(self._prepared.answer(context)) for _ in range(size)]
 
     def _scored(self, release: MarginalTables) -> list[float]:
@@ -66,10 +66,6 @@ class _Tables:
 
 def _summed(counts: Counts, columns: tuple[int, ...]) -> Counts:
     return np.asarray(counts.sum(axis=tuple({0, 1} - set(columns))))
-
-
-def _unasked(*_: Any) -> Any:
-    raise NotImplementedError
 
 
 def marginal_entries() -> tuple[Entry, ...]:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.catalog._entry import Entry
+from discreet.audit.catalog._entry import Entry, counting_context
 from discreet.policy import load_policy
 from discreet.privacy import Loss, pure
 from discreet.query import Marginals
-from discreet.release import ReleaseContext, Terms
+from discreet.release import Terms
 from discreet.synth import PreparedTable, Synthesize, SyntheticTable
 
 __all__ = ["synthetic_entries"]
@@ -39,17 +39,13 @@ class _Fits:
     def draw(self, data: Counts, size: int) -> list[list[int]]:
         """`size` independent fits."""
 
-        def counted(request: Marginals, salt: bytes) -> tuple[Any, ...]:  # noqa: ARG001
+        def counted(request: Marginals) -> tuple[Any, ...]:
             return tuple(data.sum(axis=tuple({0, 1} - set(each))) for each in request.sets)
 
-        context = ReleaseContext(self._prepared.policy, _unasked, counted, dict)
+        context = counting_context(self._prepared.policy, counted)
         return [
             [count for each in self._prepared.answer(context).measured for count in each.counts] for _ in range(size)
         ]
-
-
-def _unasked(*_: Any) -> Any:
-    raise NotImplementedError
 
 
 def synthetic_entries() -> tuple[Entry, ...]:
