@@ -106,6 +106,13 @@ def test_numbers_add_up_over_levels_and_tables(published: census.Publication) ->
     assert all(row["value"] >= 0 for row in published.table("age_sex").to_pylist())
 
 
+def test_the_total_is_of_the_root_whatever_it_is_called(session: dp.Session) -> None:
+    lands = land()
+    named = census.Geography(lands.levels, (("Utopia",), *lands.names[1:]), lands.tree)
+    tables = census.publish(session, spec(geography=named, column="block"), dp.rho(1))
+    assert tables.total().value == tables.total(areas=["Utopia"]).value == tables.total(areas=["N", "S"]).value
+
+
 def test_districts_are_sums_of_areas(published: census.Publication) -> None:
     rows = published.table("total", "district").to_pylist()
     assert [row["district"] for row in rows] == ["left", "right"]

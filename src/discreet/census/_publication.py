@@ -130,9 +130,7 @@ class Publication(JsonRelease):
             variances = np.repeat(self.errors.cell_variance(place, columns)[:, None], values.shape[1], axis=1)
         half = half_widths(variances, confidence, heavy=self.errors.heavy)
         is_held = self.layout.held is not None and columns == () and level == geography.levels[self.layout.held[0]]
-        flags = np.where(variances.ravel() == 0, "held", self._flags(unbiased, variances)) if is_held else self._flags(
-            unbiased, variances
-        )  # fmt: skip
+        flags = np.where(is_held, "held", self._flags(unbiased, variances))
         return pa.Table.from_pydict(
             {
                 level: pa.array(np.repeat(np.array(areas, object), values.shape[1]), pa.string()),
@@ -185,19 +183,12 @@ class Publication(JsonRelease):
         return np.where(odd, "imprecise", "")
 
     def _by_district(self, kind: str, columns: Columns) -> tuple[list[str], Any, Any, Any]:
-        districts = self.layout.spec.districts[kind]
-        one = np.zeros(tuple(self.layout.sizes[column] for column in columns))
-        one.flat[0] = 1.0
-        parts = [self._over(self._weights(inside, f"{kind} {name}"), columns) for name, inside in districts.items()]
-        variances = [
-            self.errors.variance_of_sum(self._weights(inside, name), columns, one) for name, inside in districts.items()
-        ]
+        districts, one = self.layout.weights_of(kind), self.layout.components.one_cell(columns)
+        parts = [self._over(areas, columns) for areas in districts]
+        variances = [self.errors.variance_of_sum(areas, columns, one) for areas in districts]
         values, unbiased = (np.array([each[i].ravel() for each in parts]) for i in (0, 1))
         spread = np.repeat(np.array(variances)[:, None], values.shape[1], axis=1)
-        return list(districts), values.astype(np.int64), unbiased, spread
-
-    def _weights(self, areas: Sequence[Any], called: str) -> list[NDArray[np.float64] | None]:
-        return self.layout.spec.geography.weights(areas, called)
+        return list(self.layout.spec.districts[kind]), values.astype(np.int64), unbiased, spread
 
     def _over(
         self, areas: Sequence[NDArray[np.float64] | None], columns: Columns
@@ -246,7 +237,9 @@ class Publication(JsonRelease):
             used = () if tree is None else column_names(tree)
             columns = tuple(sorted(names.index(match_name(each, names, "the publication", "column")) for each in used))
         weights = self.layout.weights(where, columns)
-        over = self._weights([(self.layout.spec.geography.levels[0],) * 2] if areas is None else areas, "the total")
+        geography = self.layout.spec.geography
+        everywhere = [(geography.levels[0], geography.names[0][0])]
+        over = geography.weights(everywhere if areas is None else areas, "the total")
         value, unbiased = self._over(over, columns)
         variance = self.errors.variance_of_sum(over, columns, weights)
         return Total(int((value * weights).sum()), float((unbiased * weights).sum()), variance**0.5, self.errors.heavy)

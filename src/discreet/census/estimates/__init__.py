@@ -2,7 +2,7 @@
 
 from discreet.census.estimates._components import Columns, Components
 from discreet.census.estimates._estimate import Errors, Estimate
-from discreet.census.estimates._intervals import half_widths, quantile
+from discreet.census.estimates._intervals import half_widths
 from discreet.census.estimates._layout import Layout, Measure
 from discreet.census.estimates._shares import Accuracy, cheapest_shares, planned_shares, weighted_error
 
@@ -17,6 +17,5 @@ __all__ = [
     "cheapest_shares",
     "half_widths",
     "planned_shares",
-    "quantile",
     "weighted_error",
 ]

@@ -10,7 +10,7 @@ and at each level of a tree it has one variance. See ``proofs/tree_least_squares
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -132,22 +132,8 @@ class Components:
         own = np.broadcast_to(self.spread(within, shared, generator), shape)
         return float((self.projected(generator, own.astype(np.float64)) ** 2).sum())
 
-    def cell_share(self, generator: Columns, table: Columns) -> float:
-        """The part of a component's variance that is in the variance of one cell of a table."""
-        return self._shares[generator, table]
-
-    @cached_property
-    def _shares(self) -> dict[tuple[Columns, Columns], float]:
-        return {
-            (generator, table): self._share_in(generator, table)
-            for generator in self.generators
-            for table in self.tables
-        }
-
-    def _share_in(self, generator: Columns, table: Columns) -> float:
-        one = np.zeros(self._shape(table))
+    def one_cell(self, table: Columns) -> Numbers:
+        """The weights of one cell of a table: which one makes no difference to its variance."""
+        one = np.zeros(tuple(self.sizes[column] for column in table))
         one.flat[0] = 1.0
-        return self.functional(generator, table, one)
-
-    def _shape(self, table: Sequence[int]) -> tuple[int, ...]:
-        return tuple(self.sizes[column] for column in table)
+        return one

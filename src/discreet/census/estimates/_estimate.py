@@ -108,10 +108,9 @@ class Errors:
         return [each for each in self.layout.components.generators if self._share(each, table) > 0]
 
     def _share(self, generator: Columns, table: Columns) -> float:
+        components = self.layout.components
         shared = tuple(column for column in generator if column in table)
-        one = np.zeros(tuple(self.layout.sizes[column] for column in shared))
-        one.flat[0] = 1.0
-        return self.layout.components.functional(generator, shared, one)
+        return components.functional(generator, shared, components.one_cell(shared))
 
     def check_published(self, level: int, table: Columns) -> None:
         """Raise `QueryError` for a table that is not measured at a level, nor below."""
@@ -123,10 +122,7 @@ class Errors:
 
     def cell_variance(self, level: int, table: Columns) -> Numbers:
         """The variance of each cell of a table, area by area."""
-        self.check_published(level, table)
-        one = np.zeros(tuple(self.layout.sizes[column] for column in table))
-        one.flat[0] = 1.0
-        return self.variance(level, table, one)
+        return self.variance(level, table, self.layout.components.one_cell(table))
 
     def variance(self, level: int, table: Columns, weights: Numbers) -> Numbers:
         """The variance of a weighted sum of a table's cells, for each area of a level."""

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from discreet.errors import ParameterError
 
-__all__ = ["half_widths", "quantile"]
+__all__ = ["half_widths"]
 
 
 def half_widths(variances: NDArray[np.float64], confidence: float, *, heavy: bool) -> NDArray[np.float64]:
@@ -24,12 +24,12 @@ def half_widths(variances: NDArray[np.float64], confidence: float, *, heavy: boo
     array([4.])
     """
     deviations = np.sqrt(np.maximum(variances, 0.0))
-    width = quantile(confidence, heavy=heavy) * deviations
+    width = _quantile(confidence, heavy=heavy) * deviations
     steps = np.where(deviations > 0, np.maximum(np.ceil(width - 0.5), 0.0), 0.0)
     return np.maximum(width, steps)
 
 
-def quantile(confidence: float, *, heavy: bool) -> float:
+def _quantile(confidence: float, *, heavy: bool) -> float:
     """How many standard deviations wide a half-width is. Raises `ParameterError` for no confidence."""
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"confidence must lie strictly between 0 and 1, for example 0.95; got {confidence!r}")
