@@ -366,6 +366,10 @@ class Policy(_Part):
         name = self._owner(table).person
         return Unit.rows(self.relation) if name is None else Unit.column(name, self.relation)
 
+    def identifiers(self, table: str) -> frozenset[str]:
+        """The columns of a table that say whose a row is: what names a person, and where paths leave or arrive."""
+        return frozenset((*self.tables[table].hidden, *self.linked_by(table)))
+
     def linked_by(self, table: str) -> tuple[str, ...]:
         """The columns of a table at which paths of other tables arrive; they need no entry under `columns`."""
         paths = (each.path for each in self.tables.values())

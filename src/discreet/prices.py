@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import LedgerError, ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, PermuteAndFlip
 from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, budget_of, in_currency, parts
@@ -24,12 +27,15 @@ __all__ = [
     "choice_from_json",
     "choice_to_json",
     "price_as_loss",
+    "with_noise",
 ]
 
 Additive = DiscreteLaplace | DiscreteGaussian | Gaussian
 Choice = Exponential | PermuteAndFlip
 Currency = Literal["pure", "rho", "mu"]
 _LONGEST = 100
+_AT_ONCE = 2**20
+_INT64 = (-(2**63), 2**63 - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +125,25 @@ def price_as_loss(currency: str, price: Fraction) -> Loss:
             return MuLoss(price, Fraction(0))
         case _:
             raise LedgerError("the certificate adds up its steps in no currency that is known")
+
+
+def with_noise(exact: NDArray[np.int64], mechanism: Additive) -> NDArray[np.int64]:
+    """An array of counts with noise on each; what would leave 64 bits is moved to their ends, once it is noisy.
+
+    The mechanism gives integers of any size as Python has them, so that it is asked for some of them at a time. It is
+    not paid here.
+
+    >>> with_noise(np.array([[3, 4]]), DiscreteLaplace("1/1000"))
+    array([[3, 4]])
+    """
+    flat, noisy = exact.ravel(), np.empty(exact.size, np.int64)
+    for begin in range(0, exact.size, _AT_ONCE):
+        released = mechanism.release(flat[begin : begin + _AT_ONCE].tolist())
+        try:
+            noisy[begin : begin + _AT_ONCE] = released
+        except OverflowError:
+            noisy[begin : begin + _AT_ONCE] = [min(max(each, _INT64[0]), _INT64[1]) for each in released]
+    return noisy.reshape(exact.shape)
 
 
 def additive_to_json(mechanism: Additive) -> dict[str, str]:

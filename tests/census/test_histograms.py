@@ -131,6 +131,18 @@ def test_bad_questions_are_refused_before_any_charge() -> None:
         assert session.remaining == dp.pure(2)
 
 
+def test_a_column_at_which_paths_arrive_is_never_published() -> None:
+    """Another table says by this column whose its rows are, though this table has another for the person."""
+    columns = {"id": {"type": "int", "bounds": [1, CELLS], "nullable": False}}
+    tables = {
+        "stays": {"unit": "person", "max_rows": 1, "columns": columns},
+        "drugs": {"unit": "stay -> stays.id", "max_rows": 1, "columns": {}},
+    }
+    facts = load_policy({"version": "1", "budget": {"epsilon": 1}, "tables": tables})
+    with pytest.raises(QueryError, match="says whose a row is"):
+        CountCells("id", dp.pure(1), CELLS, table="stays").prepare(Terms.of_policy(facts))
+
+
 def test_a_file_of_other_sizes_is_refused() -> None:
     made = drawn(prepared(dp.pure(1)), np.arange(CELLS))
     for change in ({"widths": [1]}, {"values": [1]}, {"measured": []}, {"workload": "prefix"}):

@@ -18,14 +18,13 @@ from discreet.census.specs import Spec
 from discreet.errors import ParameterError
 from discreet.marginals.trees import Tree, integers_near
 from discreet.policy import Policy
-from discreet.prices import Additive, Prices, Purse, additive_to_json, check_spend
+from discreet.prices import Additive, Prices, Purse, additive_to_json, check_spend, with_noise
 from discreet.privacy import Loss
 from discreet.query import BoundedAggregate, Count, Marginals, measure_norms
 from discreet.release import PreparedQuestion, ReleaseContext, Terms
 
 __all__ = ["PreparedPublication", "Publish"]
 
-_AT_ONCE = 2**20
 _MOST_DEVIATION = 2.0**48
 
 
@@ -169,14 +168,6 @@ class PreparedPublication(PreparedQuestion):
     def read(self, payload: bytes) -> Publication:
         """Restore a stored publication. Raises `LedgerError` if the bytes are none."""
         return Publication.from_bytes(payload)
-
-
-def with_noise(exact: NDArray[np.int64], mechanism: Additive) -> NDArray[np.int64]:
-    """Each count with noise, some at a time: a release has them as Python's integers of any size."""
-    flat, noisy = exact.ravel(), np.empty(exact.size, np.int64)
-    for begin in range(0, exact.size, _AT_ONCE):
-        noisy[begin : begin + _AT_ONCE] = mechanism.release(flat[begin : begin + _AT_ONCE].tolist())
-    return noisy.reshape(exact.shape)
 
 
 def published_integers(estimate: Estimate) -> NDArray[np.int64]:

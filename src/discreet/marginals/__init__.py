@@ -1,6 +1,6 @@
 """Cells, marginals and the joint distributions estimated from them: what synthetic and statistical tables share."""
 
-from discreet.marginals._cells import CellChoice, ColumnCells, column_cells
+from discreet.marginals._cells import CellChoice, ColumnCells, column_cells, private_table
 from discreet.marginals._estimate import FORBIDDEN, Measurement, Model, estimate, model_of
 from discreet.marginals._junction_tree import (
     Clique,
@@ -38,6 +38,7 @@ __all__ = [
     "neighbours_of",
     "on_simplex",
     "places_of",
+    "private_table",
     "rake",
     "sample_cells",
     "sample_given",

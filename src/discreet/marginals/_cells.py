@@ -20,11 +20,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, QueryError
-from discreet.policy import Column, ColumnType, Key
-from discreet.query import Cut, Field, plain_value
+from discreet.policy import Column, ColumnType, Key, Policy, Table
+from discreet.query import Cut, Field, match_name, plain_value
 from discreet.rational import from_exact_text, rational
 
-__all__ = ["CellChoice", "ColumnCells", "column_cells"]
+__all__ = ["CellChoice", "ColumnCells", "column_cells", "private_table"]
 
 CellChoice = int | Sequence[object]
 """How many equal cells, or the ends between cells."""
@@ -212,6 +212,16 @@ class ColumnCells:
                 return _MOMENT + dt.timedelta(microseconds=int(value))
             case _:
                 return int(value) if value.denominator == 1 else float(value)
+
+
+def private_table(policy: Policy, table: object) -> tuple[str, Table]:
+    """A private table by its name. Raises `QueryError` for one that is not there, or is public."""
+    if not isinstance(table, str):
+        raise QueryError(f'name a table as a text, for example "{next(iter(policy.tables))}"')
+    name = match_name(table, policy.tables, "the policy", "table")
+    if policy.tables[name].public:
+        raise QueryError(f"{name} is public: use it as it is, it needs no noise")
+    return name, policy.tables[name]
 
 
 def column_cells(table: str, name: str, column: Column, choice: CellChoice | None = None) -> ColumnCells:

@@ -6,22 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from discreet.errors import ParameterError, QueryError
 from discreet.marginals import CellChoice, ColumnCells, column_cells
-from discreet.policy import Policy, Table
+from discreet.policy import Policy
 from discreet.query import match_name
 
-__all__ = ["column_named", "fitted_columns", "private_table"]
+__all__ = ["column_named", "fitted_columns"]
 
 _FEWEST = 1
-
-
-def private_table(policy: Policy, table: object) -> tuple[str, Table]:
-    """A private table by its name. Raises `QueryError` for one that is not there, or is public."""
-    if not isinstance(table, str):
-        raise QueryError('name a table as a text, for example synth.fit(session, "visits", spend=dp.rho("0.01"))')
-    name = match_name(table, policy.tables, "the policy", "table")
-    if policy.tables[name].public:
-        raise QueryError(f"{name} is public: use it as it is, it needs no synthetic stand-in")
-    return name, policy.tables[name]
 
 
 def fitted_columns(
@@ -39,7 +29,7 @@ def fitted_columns(
     of a column that is not fitted.
     """
     declared = policy.tables[table].columns
-    surrogates = {*policy.tables[table].hidden, *policy.linked_by(table)}
+    surrogates = policy.identifiers(table)
     if columns is None:
         wanted = [name for name in declared if name not in surrogates]
     else:

@@ -12,14 +12,14 @@ import numpy as np
 
 from discreet import noise
 from discreet.errors import ParameterError
-from discreet.marginals import CellChoice, Clique, ColumnCells, Measurement, Merge, Numbers, merge
+from discreet.marginals import CellChoice, Clique, ColumnCells, Measurement, Merge, Numbers, merge, private_table
 from discreet.policy import Policy
 from discreet.prices import Choice, Prices, Purse, check_spend
 from discreet.privacy import Loss, to_json
 from discreet.query import BoundedAggregate, Count, Marginals, coded_rows, measure_norms
 from discreet.release import Certify, PreparedQuestion, ReleaseContext, Terms
 from discreet.synth._candidates import Candidates, Wanted, candidates
-from discreet.synth._columns import column_named, fitted_columns, private_table
+from discreet.synth._columns import column_named, fitted_columns
 from discreet.synth._discovery import Discovery, discoveries, with_keys
 from discreet.synth._prior import Prior
 from discreet.synth._rounds import Shares, best, instant, one_way_share

@@ -27,7 +27,7 @@ class MarginalMutant:
     relation: str = "add_remove"
 
 
-_answer, _norms, _noisy = question.PreparedMarginals.answer, measurement.residual_norms, question._noisy
+_answer, _norms, _with_noise = question.PreparedMarginals.answer, measurement.residual_norms, question.with_noise
 _statement, _exact = question.PreparedMarginals._statement, measurement._exact
 
 
@@ -55,11 +55,11 @@ def _apart(self: Any, context: Any) -> Any:
 
 
 def _exact_total(exact: Any, mechanism: Any) -> Any:
-    return _noisy(exact, mechanism) if exact.ndim else np.asarray(exact, np.int64)
+    return _with_noise(exact, mechanism) if exact.ndim else np.asarray(exact, np.int64)
 
 
 def _noise_where_there_are_rows(exact: Any, mechanism: Any) -> Any:
-    return np.where(np.asarray(exact) == 0, 0, _noisy(exact, mechanism)).astype(np.int64)
+    return np.where(np.asarray(exact) == 0, 0, _with_noise(exact, mechanism)).astype(np.int64)
 
 
 def _true_rows_shown(self: Any, context: Any) -> Any:
@@ -110,12 +110,12 @@ MUTANTS = (
     MarginalMutant(
         "an exact total",
         "The number of rows is taken to be public.",
-        patched((question, "_noisy", _exact_total)),
+        patched((question, "with_noise", _exact_total)),
     ),
     MarginalMutant(
         "zeros without noise",
         "Noise is left out where there is nothing to hide.",
-        patched((question, "_noisy", _noise_where_there_are_rows)),
+        patched((question, "with_noise", _noise_where_there_are_rows)),
     ),
     MarginalMutant(
         "other rows in every marginal",

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,9 @@ from numpy.typing import NDArray
 from discreet.census.estimates._components import Columns, Components
 from discreet.census.specs._spec import Spec
 from discreet.errors import ParameterError, QueryError
-from discreet.marginals import ColumnCells, column_cells
+from discreet.marginals import ColumnCells, column_cells, private_table
 from discreet.marginals.conditions import CellTable, Sandbox, Undetermined, column_names, condition
+from discreet.marginals.trees import Tree
 from discreet.policy import Key, Policy
 from discreet.query import BoundedAggregate, coded_rows, match_name
 from discreet.recursion import with_room
@@ -46,15 +46,12 @@ class Layout:
     @classmethod
     def of_policy(cls, spec: Spec, policy: Policy) -> Layout:
         """Find the columns in a policy. Raises `QueryError` and `ParameterError` for what cannot be published."""
-        table = match_name(spec.table, policy.tables, "the policy", "table")
-        if policy.tables[table].public:
-            raise QueryError(f"{table} is public: count it as it is, it needs no noise")
-        declared = policy.tables[table].columns
+        table, private = private_table(policy, spec.table)
+        declared = private.columns
         names = list(dict.fromkeys(
             match_name(column, declared, table, "column") for columns in spec.tables.values() for column in columns
         ))  # fmt: skip
-        surrogates = {*policy.tables[table].hidden, *policy.linked_by(table)}
-        hidden = next((name for name in (*names, spec.column) if name in surrogates), None)
+        hidden = next((name for name in (*names, spec.column) if name in policy.identifiers(table)), None)
         if hidden is not None:
             raise QueryError(f"{hidden} says whose a row is, and cannot be published; leave it out")
         chosen = {match_name(name, names, "the tables", "column"): choice for name, choice in spec.cells.items()}
@@ -89,7 +86,7 @@ class Layout:
         return allowed
 
     @property
-    def tree(self) -> Any:
+    def tree(self) -> Tree:
         """The tree of areas."""
         return self.spec.geography.tree
 

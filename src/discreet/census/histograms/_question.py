@@ -15,7 +15,7 @@ from discreet import noise
 from discreet.census.histograms._measured import Measured, factorization_norms, parts_cost
 from discreet.census.histograms._release import Histogram, workload_to_json
 from discreet.errors import ParameterError, QueryError
-from discreet.marginals import ColumnCells, column_cells
+from discreet.marginals import ColumnCells, column_cells, private_table
 from discreet.marginals.strategies import (
     Factorization,
     Partition,
@@ -59,10 +59,10 @@ class CountCells:
         """Check it under public terms. Raises `QueryError` and `ParameterError` for what cannot be counted."""
         check_spend(self.spend)
         policy = terms.policy
-        table = _private_table(policy, self.table)
+        table = _only_table(policy, self.table)
         declared = policy.tables[table].columns
         name = match_name(str(self.column), declared, table, "column")
-        if name in policy.tables[table].hidden:
+        if name in policy.identifiers(table):
             raise QueryError(f"{name} says whose a row is, and is never published")
         column = column_cells(table, name, declared[name], self.cells)
         if column.keys == ():
@@ -79,14 +79,12 @@ class CountCells:
         return prepared
 
 
-def _private_table(policy: Policy, table: str | None) -> str:
+def _only_table(policy: Policy, table: str | None) -> str:
+    """A private table by its name, or the only one."""
     private = [name for name, each in policy.tables.items() if not each.public]
     if table is None and len(private) != 1:
         raise QueryError(f"the policy has {len(private)} private tables: say which one, with table=")
-    name = private[0] if table is None else match_name(str(table), policy.tables, "the policy", "table")
-    if policy.tables[name].public:
-        raise QueryError(f"{name} is public: count its rows as they are")
-    return name
+    return private_table(policy, private[0] if table is None else table)[0]
 
 
 def _workload(choice: WorkloadChoice, column: ColumnCells) -> Workload:

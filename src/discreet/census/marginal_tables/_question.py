@@ -21,14 +21,13 @@ from discreet.census.marginal_tables._wanted import (
     Minimized,
     Wanted,
     Ways,
-    private_table,
     tabled_columns,
     wanted_marginals,
 )
-from discreet.marginals import CellChoice
+from discreet.marginals import CellChoice, private_table
 from discreet.marginals.residuals import Columns
 from discreet.policy import Policy
-from discreet.prices import Additive, Prices, Purse, additive_to_json, check_spend
+from discreet.prices import Prices, Purse, additive_to_json, check_spend, with_noise
 from discreet.privacy import Loss
 from discreet.query import BoundedAggregate, Count, Marginals, coded_rows, measure_norms
 from discreet.release import PreparedQuestion, ReleaseContext, Terms
@@ -36,7 +35,6 @@ from discreet.release import PreparedQuestion, ReleaseContext, Terms
 __all__ = ["PreparedMarginals", "PublishMarginals"]
 
 _TICKS = 100
-_LOW, _HIGH = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ class PreparedMarginals(PreparedQuestion):
             purse.pay(
                 mechanism.loss(measured_norms(self.measurements.form, sizes, self.rows_per_unit, self.policy.relation))
             )
-            measured[columns] = _noisy(self.measurements.query(counts.over(columns)), mechanism)
+            measured[columns] = with_noise(self.measurements.query(counts.over(columns)), mechanism)
         bare = MarginalTables(self.table, self.measurements, measured, self.loss, {})
         return bare.certified(context.certify({**self.stated, **self._statement(), "answer": bare.digest()}))
 
@@ -160,9 +158,3 @@ def _within(sets: Mapping[Columns, Any]) -> list[Columns]:
         seen |= new
         todo += new
     return todo
-
-
-def _noisy(exact: NDArray[Any], mechanism: Additive) -> NDArray[np.int64]:
-    """Each integer with noise, kept within 64 bits."""
-    released = mechanism.release(exact.ravel().tolist())
-    return np.array([min(max(each, _LOW), _HIGH) for each in released], np.int64).reshape(exact.shape)

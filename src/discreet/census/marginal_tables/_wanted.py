@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, QueryError
 from discreet.marginals import CellChoice, ColumnCells, column_cells
 from discreet.marginals.residuals import Columns, Lattice, OptimalShares, least_largest, least_sum
-from discreet.policy import Policy, Table
+from discreet.policy import Policy
 from discreet.query import match_name
 from discreet.rational import Number, rational
 
-__all__ = ["Minimized", "Wanted", "Ways", "private_table", "tabled_columns", "wanted_marginals"]
+__all__ = ["Minimized", "Wanted", "Ways", "tabled_columns", "wanted_marginals"]
 
 Ways = int | Sequence[Sequence[str]] | Mapping[tuple[str, ...], Number]
 """Up to how many columns, or lists of columns; or of each list how many times as much as others it counts."""
@@ -124,16 +124,6 @@ class Wanted:
         return wanted
 
 
-def private_table(policy: Policy, table: object) -> tuple[str, Table]:
-    """A private table by its name. Raises `QueryError` for one that is not there, or is public."""
-    if not isinstance(table, str):
-        raise QueryError('name a table as a text, for example census.marginals(session, "people", spend=dp.rho(1))')
-    name = match_name(table, policy.tables, "the policy", "table")
-    if policy.tables[name].public:
-        raise QueryError(f"{name} is public: count it as it is, its marginals need no noise")
-    return name, policy.tables[name]
-
-
 def tabled_columns(
     policy: Policy, table: str, columns: Sequence[str] | None, cells: Mapping[str, CellChoice]
 ) -> tuple[ColumnCells, ...]:
@@ -143,7 +133,7 @@ def tabled_columns(
     a column that is left out.
     """
     declared = policy.tables[table].columns
-    hidden = {*policy.tables[table].hidden, *policy.linked_by(table)}
+    hidden = policy.identifiers(table)
     if isinstance(columns, str):
         raise ParameterError("columns is a list of names")
     if columns is None:

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from discreet import noise
 from discreet.errors import ParameterError, QueryError
-from discreet.marginals import ColumnCells, Numbers, cells
+from discreet.marginals import ColumnCells, Numbers, cells, private_table
 from discreet.policy import Column, Policy
 from discreet.prices import Additive, Prices, Purse, additive_to_json, check_spend
 from discreet.privacy import Loss
 from discreet.query import BoundedAggregate, Field, Marginals, coded_rows, scored_rows
 from discreet.release import PreparedQuestion, ReleaseContext, Terms
-from discreet.synth._columns import private_table
 from discreet.synth._scores import distance
 from discreet.synth._table import SyntheticTable
 from discreet.synth.checks._classifier import Classifier, Target, target_of, train

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from discreet.errors import ParameterError, QueryError
-from discreet.marginals import CellChoice, ColumnCells
+from discreet.marginals import CellChoice, ColumnCells, private_table
 from discreet.policy import Column, ColumnType, Policy
 from discreet.query import match_name
-from discreet.synth._columns import fitted_columns, private_table
+from discreet.synth._columns import fitted_columns
 from discreet.synth.rules import Follows, Rule, Rules, followers, following_names, sorted_rules
 
 __all__ = ["History", "PublicLink", "Shape", "public_tables", "shapes_of"]

@@ -29,7 +29,7 @@ def following_names(policy: Policy, table: str, follows: Sequence[Follows]) -> l
     """The columns that follow from others. Raises `QueryError` for one that is not there or cannot."""
     declared = policy.tables[table].columns
     names = [match_name(str(each.column), declared, table, "column") for each in follows]
-    surrogates = {*policy.tables[table].hidden, *policy.linked_by(table)}
+    surrogates = policy.identifiers(table)
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(f"rules say twice what {name} follows from; keep one")
