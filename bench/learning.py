@@ -87,7 +87,7 @@ class Transformer(nn.Module):
         self.norm, self.out = nn.LayerNorm(width), nn.Linear(width, 2)
 
     def forward(self, x: Tensor) -> Tensor:
-        places = torch.arange(x.shape[1]).expand_as(x)  # each row its own: rows are kept apart
+        places = torch.arange(x.shape[1], device=x.device).expand_as(x)  # each row its own: rows are kept apart
         return self.out(self.norm(self.blocks(self.words(x) + self.places(places))).mean(1))
 
 

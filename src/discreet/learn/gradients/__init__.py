@@ -3,7 +3,8 @@
 Nothing here draws noise; `Dropout` draws its masks.
 
 What these functions return is private; the trainer adds noise and charges. Importing this sets ``MKL_CBWR=AUTO`` unless
-the environment has another value: Intel's library then adds in the same order in every row of a product.
+the environment has another value: Intel's library then adds in the same order in every row of a product. So does
+NVIDIA's with ``CUBLAS_WORKSPACE_CONFIG=:4096:8``, each time.
 """
 
 import os
@@ -16,9 +17,11 @@ except ImportError:
     raise MissingExtra("training needs torch: pip install 'discreet[torch]'") from None
 
 os.environ.setdefault("MKL_CBWR", "AUTO")  # read once, at the first product
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 from discreet.learn.gradients._adaptive import Adaptive, LengthCount
 from discreet.learn.gradients._clipping import LEAST_BOUND, MOST_BOUND, Clipping, Fixed, Normalised
+from discreet.learn.gradients._device import described
 from discreet.learn.gradients._dropout import Dropout
 from discreet.learn.gradients._exact import Exact
 from discreet.learn.gradients._float import Float
@@ -41,6 +44,7 @@ __all__ = [
     "Normalised",
     "UnitGradients",
     "contributions",
+    "described",
     "probe",
     "uncompiled",
 ]

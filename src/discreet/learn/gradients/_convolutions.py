@@ -7,6 +7,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from discreet.learn.gradients._capture import Capture, coupled, one_gradient, one_input
+from discreet.learn.gradients._device import rows_at_once
 from discreet.learn.gradients._pieces import Dense, Piece, Series
 
 __all__ = ["convolution", "transposed", "windows"]
@@ -51,7 +52,7 @@ def grouped(first: Tensor, patches: Tensor, groups: int, axes: int) -> Piece:
         return Series(first.flatten(2).mT, patches.reshape(rows, inner, -1).mT)
     products = first.new_empty(rows, groups, channels // groups, inner)
     outputs = first.reshape(rows, groups, channels // groups, positions)
-    chunk = max(1, CHUNK // (groups * inner * positions))
+    chunk = rows_at_once(first, groups * inner * positions, CHUNK)
     for start in range(0, rows, chunk):
         part = slice(start, start + chunk)
         flat = patches[part].reshape(-1, inner, positions)

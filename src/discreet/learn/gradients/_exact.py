@@ -16,6 +16,7 @@ from torch import Tensor
 from discreet.errors import ParameterError
 from discreet.learn.gradients._adaptive import balance
 from discreet.learn.gradients._clipping import Clipping
+from discreet.learn.gradients._device import rows_at_once
 from discreet.learn.gradients._pieces import Dense, Outer, Piece, Scatter, Series, dense
 
 __all__ = ["Exact", "squared_norms"]
@@ -77,7 +78,7 @@ class Exact:
     ) -> tuple[dict[str, Piece], Tensor]:
         """Pieces whose norms are sums of squares, blank where a unit is not finite or active, and each unit's scale."""
         ready = {name: multiplied(piece) for name, piece in pieces.items()}
-        squared = torch.zeros(len(active), dtype=torch.float64)
+        squared = torch.zeros(len(active), dtype=torch.float64, device=active.device)
         for piece in ready.values():
             squared += squared_norms(piece)
         valid = active & torch.isfinite(squared)
@@ -99,7 +100,7 @@ class Exact:
                 total.view(height, width).index_add_(0, indices.flatten(), steps.double())
             case Dense(values):
                 factors = factor(scale)
-                chunk = max(1, CHUNK // max(1, values.shape[1]))
+                chunk = rows_at_once(values, values.shape[1], CHUNK)
                 for start in range(0, len(values), chunk):
                     part = slice(start, start + chunk)
                     total += truncated(values[part], factors[part]).sum(0)
@@ -139,10 +140,11 @@ def multiplied(piece: Piece) -> Piece:
 def without_repeats(piece: Scatter) -> Scatter:
     """The same table's gradients, where each line that a unit reads has one entry and the others are zero."""
     rows, times = piece.indices.shape
-    owners = torch.arange(rows) if piece.owners is None else piece.owners
+    places = torch.arange(rows * times, device=piece.indices.device)
+    owners = places[:rows] if piece.owners is None else piece.owners
     lines = (owners.unsqueeze(1) * piece.height + piece.indices).flatten()
     _, group = torch.unique(lines, return_inverse=True)
-    first = torch.full_like(group, len(group)).scatter_reduce_(0, group, torch.arange(len(group)), "amin")
+    first = torch.full_like(group, len(group)).scatter_reduce_(0, group, places, "amin")
     values = torch.zeros_like(piece.values).flatten(0, 1).index_add_(0, first[group], piece.values.flatten(0, 1))
     return Scatter(piece.indices, values.view(rows, times, -1), piece.height, piece.owners)
 
@@ -167,7 +169,7 @@ def row_squares(values: Tensor) -> Tensor:
     """At least the sum of squares of each row, exactly as its numbers are, in float64."""
     size = values.shape[1]
     even = size - size % BLOCK
-    total = torch.zeros(len(values), dtype=torch.float64)
+    total = torch.zeros(len(values), dtype=torch.float64, device=values.device)
     if even:
         blocks = values[:, :even].unflatten(1, (-1, BLOCK))
         total += torch.linalg.vector_norm(blocks, dim=2).double().square().sum(1)

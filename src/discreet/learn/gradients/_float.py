@@ -11,6 +11,7 @@ from torch import Tensor
 
 from discreet.learn.gradients._adaptive import balance
 from discreet.learn.gradients._clipping import Clipping
+from discreet.learn.gradients._device import rows_at_once
 from discreet.learn.gradients._exact import blanked, multiplied
 from discreet.learn.gradients._pieces import Dense, Outer, Piece, Scatter, Series
 
@@ -49,7 +50,7 @@ class Float:
         Returns how many more units a `Fixed` clipping leaves as they are than it clips.
         """
         ready = {name: cheapest(piece) for name, piece in pieces.items()}
-        squared = torch.zeros(len(active))
+        squared = torch.zeros(len(active), device=active.device)
         for piece in ready.values():
             squared += squares(piece)
         valid = active & torch.isfinite(squared)
@@ -100,7 +101,7 @@ def scaled_sum(piece: Piece, factors: Tensor, total: Tensor) -> None:
             total.view(outputs.shape[1], -1).addmm_((outputs * factors.unsqueeze(1)).mT, inputs)
         case Series(outputs, inputs):
             matrix = total.view(outputs.shape[2], -1)
-            chunk = max(1, CHUNK // outputs[0].numel())
+            chunk = rows_at_once(outputs, outputs[0].numel(), CHUNK)
             for start in range(0, len(outputs), chunk):
                 part = slice(start, start + chunk)
                 scaled = (outputs[part] * factors[part].view(-1, 1, 1)).flatten(0, 1)

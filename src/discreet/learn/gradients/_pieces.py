@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from discreet.learn.gradients._device import rows_at_once
+
 __all__ = ["Dense", "Outer", "Piece", "Scatter", "Series", "by_unit", "combined", "dense"]
 
 
@@ -62,7 +64,7 @@ def dense(piece: Piece) -> Tensor:
             return values
         case Scatter(indices, values, height, owners):
             rows, _, width = values.shape
-            slots = torch.arange(rows) if owners is None else owners
+            slots = torch.arange(rows, device=values.device) if owners is None else owners
             lines = (slots.unsqueeze(1) * height + indices).flatten()
             out = values.new_zeros((rows + 1) * height, width)
             return out.index_add_(0, lines, values.flatten(0, 1)).view(rows + 1, -1)[:rows]
@@ -87,7 +89,7 @@ def combined(pieces: Sequence[Piece]) -> Piece:
     return Dense(total)
 
 
-def by_unit(piece: Piece, units: Tensor, chunk: int = 8) -> Piece:
+def by_unit(piece: Piece, units: Tensor) -> Piece:
     """The gradients of units, each the sum over its rows in their order: as many slots of units as there are rows.
 
     `units` names the slot of each row; the number of rows itself names none, and such rows are left out.
@@ -102,6 +104,7 @@ def by_unit(piece: Piece, units: Tensor, chunk: int = 8) -> Piece:
         case Outer(outputs, inputs) | Series(outputs, inputs):
             kind = type(piece)
             out = outputs.new_zeros(rows + 1, outputs.shape[-1] * inputs.shape[-1])
+            chunk = rows_at_once(outputs, out.shape[1], 8 * out.shape[1])
             for start in range(0, rows, chunk):
                 part = slice(start, start + chunk)
                 out.index_add_(0, units[part], dense(kind(outputs[part], inputs[part])))

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from discreet.errors import ParameterError
 from discreet.learn.gradients._clipping import Clipping, Fixed
+from discreet.learn.gradients._device import check_exact
 from discreet.learn.gradients._dropout import (
     BLANK_MASK,
     CROWD_MASKS,
@@ -83,11 +84,16 @@ class Trial:
     count: int
     by_unit: bool
 
+    @property
+    def place(self) -> str:
+        """What is wrong where a row's place matters, and what helps."""
+        return PLACE + (ON_CPU if self.gradients.device.type == "cpu" else ON_GPU)
+
     def computed(self, batch: Sequence[Tensor]) -> Tensor:
         """The losses of the rows, with the masks of their numbers."""
         *columns, numbers = batch
         rehearsed(self.dropouts, numbers)
-        return self.losses(*columns)
+        return self.losses(*(each.to(self.gradients.device) for each in columns))
 
     def sums(self, batch: Sequence[Tensor], active: Tensor) -> Tensor:
         """The contributions of the active rows, each a unit of its own."""
@@ -95,13 +101,13 @@ class Trial:
             return self.of_units(batch, torch.where(active, torch.arange(self.count), -1))
         total = self.gradients.zeros()
         with self.gradients.listening(self.count):
-            self.gradients.add(self.computed(batch), total, active=active)
+            self.gradients.add(self.computed(batch), total, active=active.to(total.device))
         return total
 
     def of_units(self, batch: Sequence[Tensor], units: Tensor) -> Tensor:
         total = self.gradients.zeros()
         with self.gradients.listening(self.count):
-            self.gradients.add(self.computed(batch), total, units=units)
+            self.gradients.add(self.computed(batch), total, units=units.to(total.device))
         return total
 
     def equal(self, expected: Tensor, seen: Tensor, words: str) -> None:
@@ -121,10 +127,12 @@ COMPANY = (
     "depend on other rows of the batch: batch statistics, a loss that compares rows, or something shared that is "
     "as long as the batch has rows; each row's loss must be a function of that row and the parameters alone"
 )
-PLACE = (
-    "depend on the row's place in the batch, as products are added in another order there; use microbatches of a "
-    "multiple of 32 rows, fewer threads, and set MKL_CBWR=AUTO in the environment before Python starts"
+PLACE = "depend on the row's place in the batch, as products are added in another order there; "
+ON_CPU = (
+    "use microbatches of a multiple of 32 rows, fewer threads, and set MKL_CBWR=AUTO in the environment before Python "
+    "starts"
 )
+ON_GPU = "use microbatches of another number of rows, as 128 or 256"
 
 
 def probe(  # noqa: PLR0913
@@ -150,6 +158,7 @@ def probe(  # noqa: PLR0913
     if rows < 4:
         raise ParameterError(f"a batch must have places for 4 rows or more, not {rows}: padding fills what is empty")
     gradients, dropouts = UnitGradients(model, clipping or Fixed(), arithmetic), dropouts_of(model)
+    check_exact(gradients.device)
     trial = Trial(losses, dropouts, gradients, tuple(columns), rows, by_unit)
     stream = PublicStream(b"rows of the probe of per-unit gradients")
     state = [each.detach().clone() for each in chain(model.parameters(), model.buffers())]
@@ -181,15 +190,15 @@ def same_everywhere(trial: Trial, row: list[Tensor], crowd: list[Tensor]) -> Non
     among = filled(crowd, row, first)
     trial.equal(own, trial.sums(among, every) - trial.sums(among, ~first), COMPANY)
     trial.equal(trial.gradients.zeros(), trial.sums(hostile, ~every), "are not zero where the row is padding")
-    trial.equal(own * count, trial.sums(filled(crowd, row, every), every), PLACE)
+    trial.equal(own * count, trial.sums(filled(crowd, row, every), every), trial.place)
     for others in (crowd, hostile):
         for parity in (0, 1):
             chosen = places % 2 == parity
-            trial.equal(own * int(chosen.sum()), trial.sums(filled(others, row, chosen), chosen), PLACE)
+            trial.equal(own * int(chosen.sum()), trial.sums(filled(others, row, chosen), chosen), trial.place)
     if trial.by_unit:
         near, far = places < 2, (places == 1) | (places == count - 1)
         pair = trial.of_units(filled(crowd, row, near), torch.where(near, 0, -1))
-        trial.equal(pair, trial.of_units(filled(hostile, row, far), torch.where(far, count // 2, -1)), PLACE)
+        trial.equal(pair, trial.of_units(filled(hostile, row, far), torch.where(far, count // 2, -1)), trial.place)
 
 
 def filled(batch: Sequence[Tensor], row: Sequence[Tensor], chosen: Tensor) -> list[Tensor]:

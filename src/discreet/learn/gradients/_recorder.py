@@ -62,7 +62,7 @@ class Apart(torch.autograd.Function):
     @staticmethod
     def forward(_: Any, tensor: Tensor) -> Tensor:
         shape = (tensor.storage_offset(), tensor.size(), tensor.stride())
-        return torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage(), *shape)
+        return torch.empty(0, dtype=tensor.dtype, device=tensor.device).set_(tensor.untyped_storage(), *shape)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:  # noqa: ARG004
@@ -168,7 +168,7 @@ class Recorder:
             return leaf
         if not leaf.requires_grad:
             # The first layer: from here on there is something to differentiate by, also if it is written in place.
-            root = torch.zeros((), requires_grad=True)
+            root = torch.zeros((), device=leaf.device, requires_grad=True)
             self._roots.append(root)
             fresh = call.place.rule is not functional and not is_view(leaf)
             leaf = Rooted.apply(leaf if fresh else leaf.clone(), root)
@@ -180,15 +180,16 @@ class Recorder:
         leaf.register_hook(partial(self._arrived, call, place))
         return leaf
 
-    def _arrived(self, call: Call, place: int, gradient: Tensor) -> None:
-        if gradient.dtype != torch.float32:
-            raise ParameterError(
-                f"layer {call.place.name!r} ran in {gradient.dtype}; private training is in torch.float32: leave out "
-                "autocast and .double()"
-            )
-        call.gradients[place] = gradient.detach()
+    def _arrived(self, call: Call, place: int, gradient: Tensor | None) -> None:
         call.waiting -= 1
-        if not call.waiting:
+        if gradient is not None:  # as torch says that no loss depends on it
+            if gradient.dtype != torch.float32:
+                raise ParameterError(
+                    f"layer {call.place.name!r} ran in {gradient.dtype}; private training is in torch.float32: leave "
+                    "out autocast and .double()"
+                )
+            call.gradients[place] = gradient.detach()
+        if not call.waiting and any(each is not None for each in call.gradients):
             self._finish(call)
 
     def _finish(self, call: Call) -> None:

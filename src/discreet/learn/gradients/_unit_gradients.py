@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 from torch import Tensor, nn
 
 from discreet.errors import ParameterError
 from discreet.learn.gradients._clipping import Clipping
+from discreet.learn.gradients._device import check_workspace, device_of, repeatable
 from discreet.learn.gradients._exact import Exact
 from discreet.learn.gradients._float import Float
 from discreet.learn.gradients._recorder import Recorder
@@ -28,6 +29,10 @@ class UnitGradients:
         self.clipping = clipping
         self.arithmetic = Exact() if arithmetic is None else arithmetic
         self._recorder = Recorder(model)
+        self.device = device_of(self._recorder.model)
+        """Where the model is, and its sums are."""
+        if isinstance(self.arithmetic, Exact):
+            check_workspace(self.device)
         self.parameters: Mapping[str, nn.Parameter] = self._recorder.parameters
         """The trained ones, by name, in the order of the flat vector."""
         self.size = sum(parameter.numel() for parameter in self.parameters.values())
@@ -40,7 +45,7 @@ class UnitGradients:
 
     def zeros(self) -> Tensor:
         """An empty sum: float64 with whole numbers for exact arithmetic, float32 otherwise."""
-        return torch.zeros(self.size, dtype=self.arithmetic.dtype)
+        return torch.zeros(self.size, dtype=self.arithmetic.dtype, device=self.device)
 
     def split(self, flat: Tensor) -> dict[str, Tensor]:
         """Views of a flat vector, one of each parameter's shape."""
@@ -53,7 +58,8 @@ class UnitGradients:
 
         `rows` is how many the batch has: what the model looks up once for all of them it then has once for each.
         """
-        with self._recorder.listening(rows):
+        exact = isinstance(self.arithmetic, Exact)
+        with repeatable(self.device) if exact else nullcontext(), self._recorder.listening(rows):
             yield
 
     def add(self, losses: Tensor, total: Tensor, *, units: Tensor | None = None, active: Tensor | None = None) -> int:
@@ -80,16 +86,16 @@ class UnitGradients:
                 f"{rows} rows at once are more than sums of {self.arithmetic.steps} steps hold exactly; use smaller "
                 "microbatches or fewer steps"
             )
-        owners, used = slots(units, active, rows)
-        with torch.autocast("cpu", enabled=False):
+        owners, used = slots(units, active, rows, self.device)
+        with torch.autocast(self.device.type, enabled=False):
             pieces = self._recorder.backward(losses, owners, self.arithmetic.arrange)
             return self.arithmetic.add(pieces, self.clipping, used, flat_views(self.split(total)))
 
 
-def slots(units: Tensor | None, active: Tensor | None, rows: int) -> tuple[Tensor | None, Tensor]:
+def slots(units: Tensor | None, active: Tensor | None, rows: int, device: torch.device) -> tuple[Tensor | None, Tensor]:
     """The slot of each row, with padding in a slot of its own and None if each row is its own; and the slots in use."""
     if units is None:
-        used = torch.ones(rows, dtype=torch.bool) if active is None else active
+        used = torch.ones(rows, dtype=torch.bool, device=device) if active is None else active
         if used.shape != (rows,) or used.dtype != torch.bool:
             raise ParameterError(f"active must be {rows} booleans, one a row")
         return None, used
@@ -100,7 +106,7 @@ def slots(units: Tensor | None, active: Tensor | None, rows: int) -> tuple[Tenso
             f"units must be {rows} integers (int64), one a row, each from 0 to {rows - 1}, or -1 for padding"
         )
     owners = torch.where(units < 0, rows, units)
-    return owners, torch.zeros(rows + 1, dtype=torch.bool).index_fill_(0, owners, value=True)[:rows]
+    return owners, torch.zeros(rows + 1, dtype=torch.bool, device=device).index_fill_(0, owners, value=True)[:rows]
 
 
 def flat_views(views: Mapping[str, Tensor]) -> dict[str, Tensor]:

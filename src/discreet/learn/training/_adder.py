@@ -52,7 +52,7 @@ class Adder:
 
     def sum(self, batches: Iterable[Microbatch]) -> Generator[Batch, None, NDArray[np.int64]]:
         """The exact sum of what the units of the microbatches contribute."""
-        gradients, places = self._gradients, self._places
+        gradients, places, device = self._gradients, self._places, self._gradients.device
         exact = np.zeros(gradients.size, np.int64)
         total, filled, more = gradients.zeros(), 0, 0
         for x, y, slots in batches:
@@ -60,11 +60,12 @@ class Adder:
                 exact += self._integers(total)
                 total, filled = gradients.zeros(), 0
             with gradients.listening(places):
-                losses = yield from self._exchange.ask(Batch(x, y))
+                losses = yield from self._exchange.ask(Batch(x.to(device), y.to(device)))
+                there = slots.to(device)
                 if self._by_unit:
-                    within = gradients.add(losses, total, units=slots)
+                    within = gradients.add(losses, total, units=there)
                 else:
-                    within = gradients.add(losses, total, active=slots >= 0)
+                    within = gradients.add(losses, total, active=there >= 0)
             if self._weight:
                 more += within
             filled += places
@@ -74,5 +75,5 @@ class Adder:
     def _integers(self, total: Tensor) -> NDArray[np.int64]:
         """The sum in whole numbers of the grid; float sums are rounded to it."""
         if isinstance(self._gradients.arithmetic, Exact):
-            return total.numpy().astype(np.int64)
-        return np.rint(total.double().numpy() * (self._grid / self._gradients.clipping.bound)).astype(np.int64)
+            return total.cpu().numpy().astype(np.int64)
+        return np.rint(total.double().cpu().numpy() * (self._grid / self._gradients.clipping.bound)).astype(np.int64)

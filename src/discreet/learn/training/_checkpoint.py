@@ -93,13 +93,13 @@ class Checkpoint:
 
 def packed(checkpoint: Checkpoint) -> bytes:
     """It as a file of safetensors. Raises `ParameterError` for an optimiser whose state is no numbers and tensors."""
-    tensors = {f"weights.{name}": each.detach() for name, each in checkpoint.weights.items()}
+    tensors = {f"weights.{name}": each.detach().cpu() for name, each in checkpoint.weights.items()}
     plain: dict[str, Any] = {"param_groups": checkpoint.optimizer["param_groups"], "state": {}}
     for number, state in checkpoint.optimizer["state"].items():
         values: dict[str, Any] = {}
         for name, value in state.items():
             if isinstance(value, Tensor):
-                tensors[f"optimizer.{number}.{name}"] = value.detach()
+                tensors[f"optimizer.{number}.{name}"] = value.detach().cpu()
             elif isinstance(value, _STATE_TYPES):
                 values[name] = value
             else:
@@ -107,7 +107,7 @@ def packed(checkpoint: Checkpoint) -> bytes:
                     f"a checkpoint holds no {type(value).__name__}, which this optimiser keeps as {name}"
                 )
         plain["state"][str(number)] = values
-    tensors |= {f"averaged.{name}": each.detach() for name, each in checkpoint.averaged.items()}
+    tensors |= {f"averaged.{name}": each.detach().cpu() for name, each in checkpoint.averaged.items()}
     rows = checkpoint.noise.rows
     if rows.dtype == object:
         raise ParameterError("the noise of this run is too large for a checkpoint")

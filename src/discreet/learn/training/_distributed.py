@@ -75,8 +75,9 @@ class Processes:
         self._parameters: Mapping[str, nn.Parameter] = {}
         self._shards: Shards | None = None
 
-    def accept(self, arithmetic: str) -> Processes:
-        """Itself, for a training in exact arithmetic. Raises `ParameterError` for another."""
+    def accept(self, net: nn.Module, arithmetic: str) -> Processes:
+        """Itself, for a training in exact arithmetic on the CPU. Raises `ParameterError` for another."""
+        _check_on_cpu(net)
         if arithmetic != "exact":
             raise ParameterError(
                 "sums of floats depend on which process added what: with processes, use arithmetic='exact'"
@@ -261,6 +262,7 @@ class Worker:
     ) -> None:
         net = uncompiled(net)
         check_bare(net)
+        _check_on_cpu(net)
         self._net, self._wire = net, Wire(timeout)
         if not self._wire.rank:
             raise ParameterError("this is process 0, which has the session: make a learn.Private with processes= here")
@@ -414,6 +416,14 @@ def check_bare(net: nn.Module) -> None:
                 f"{type(each).__name__} averages gradients that are not clipped yet, in floats: give {inner}, bare, "
                 "and processes=learn.Processes(); whole numbers are then added across processes"
             )
+
+
+def _check_on_cpu(net: nn.Module) -> None:
+    if any(each.device.type != "cpu" for each in net.state_dict().values()):
+        raise ParameterError(
+            "several processes train on CPUs, where their sums have been checked: call net.cpu(), or train in one "
+            "process on one GPU"
+        )
 
 
 def _clipping_to_json(clipping: Clipping) -> dict[str, Any]:

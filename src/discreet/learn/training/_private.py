@@ -178,7 +178,7 @@ class Private:
         count = self._settings.count
         if processes is not None and count is not None:
             raise ParameterError("a clip that moves is not for several processes: give clip a number, or Normalised")
-        self._processes = processes if processes is None else processes.accept(choices.arithmetic)
+        self._processes = processes if processes is None else processes.accept(net, choices.arithmetic)
         self._exchange = Exchange(places)
         self._adder = Adder(
             self._gradients, self._exchange, places, self._settings.grid, by_unit=self._settings.by_unit,

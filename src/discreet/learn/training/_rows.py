@@ -165,7 +165,7 @@ def microbatch(columns: tuple[Tensor, Tensor], rows: Integers, slots: Integers, 
 
 def laid_out(columns: Sequence[Tensor], rows: Integers, places: int) -> tuple[Tensor, ...]:
     """The rows in the first places of a batch, and zeros in the rest."""
-    batch = tuple(torch.zeros((places, *each.shape[1:]), dtype=each.dtype) for each in columns)
+    batch = tuple(torch.zeros((places, *each.shape[1:]), dtype=each.dtype, device=each.device) for each in columns)
     chosen = torch.from_numpy(rows)
     for part, column in zip(batch, columns, strict=True):
         part[: len(rows)] = column[chosen]

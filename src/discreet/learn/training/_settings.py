@@ -191,6 +191,8 @@ def settings_of(
         "average": bool(choices.average),
         "name": choices.name,
     }
+    if gradients.device.type != "cpu":
+        compared["device"] = gradients.device.type
     if count is not None:
         compared["clip_count"] = {"grid": grid, "weight": count.weight}
     settings = Settings(

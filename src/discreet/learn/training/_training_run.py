@@ -18,6 +18,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import examples_of_records, inputs_of_plan
 from discreet.learn._inputs import Inputs
 from discreet.learn.correlated import CorrelatedNoise, NoiseState
+from discreet.learn.gradients import described
 from discreet.learn.training._count import count_to_json, noisy_count
 from discreet.learn.training._mechanism import goes_on_after, groups_of, mechanism_to_json
 from discreet.learn.training._network import Network
@@ -168,6 +169,7 @@ class TrainingRun:
             "kind": "network",
             **self._stated,
             **settings.compared,
+            **described(settings.gradients.device),
             **({} if settings.counting is None else {"about": self._count_to_json(settings.counting)}),
             "noise": mechanism_to_json(settings.mechanism),
             "arithmetic": settings.gradients.arithmetic.certificate,

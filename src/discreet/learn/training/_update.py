@@ -65,7 +65,7 @@ class Update:
         if added.dtype == object or int(np.abs(exact).max(initial=0)) >= _MOST_EXACT >> places:
             exact, added = exact.astype(object), added.astype(object)
         noisy = (exact * (1 << places) + added).astype(np.float64) / float(1 << places)
-        flat = torch.from_numpy(noisy[: self._gradients.size] / self.divisor)
+        flat = torch.from_numpy(noisy[: self._gradients.size] / self.divisor).to(self._gradients.device)
         self._optimizer.zero_grad(set_to_none=True)  # of what the loop may have left in others
         for name, part in self._gradients.split(flat).items():
             parameter = self._gradients.parameters[name]

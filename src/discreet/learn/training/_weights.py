@@ -34,7 +34,7 @@ def weights_to_bytes(net: nn.Module) -> bytes:
     """A file of the network's tensors; of tied ones under each name."""
     state = net.state_dict()
     return safetensors.torch.save(
-        {name: each.clone(memory_format=torch.contiguous_format) for name, each in state.items()}
+        {name: each.cpu().clone(memory_format=torch.contiguous_format) for name, each in state.items()}
     )
 
 
@@ -59,7 +59,7 @@ class StillTensors:
         for name, each in self._net.state_dict().items():
             if each.data_ptr() not in moved or not each.numel():
                 digest.update(f"{name} {each.dtype} {tuple(each.shape)}".encode())
-                digest.update(each.detach().contiguous().flatten().view(torch.uint8).numpy())
+                digest.update(each.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
         return digest.hexdigest()
 
 
