@@ -3,7 +3,7 @@
 from discreet.census.estimates._components import Columns, Components
 from discreet.census.estimates._estimate import Errors, Estimate
 from discreet.census.estimates._intervals import half_widths
-from discreet.census.estimates._layout import Layout, Measure
+from discreet.census.estimates._layout import Layout, Measure, area_keys
 from discreet.census.estimates._shares import Accuracy, cheapest_shares, planned_shares, weighted_error
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Estimate",
     "Layout",
     "Measure",
+    "area_keys",
     "cheapest_shares",
     "half_widths",
     "planned_shares",
