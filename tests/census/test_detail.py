@@ -65,9 +65,17 @@ def people_of(rows: list[tuple[int, str, str, int, list[str]]]) -> dict[str, pa.
 
 
 def exact(
-    tables: dict[str, pa.Table], policy: dict[str, Any], spec: census.DetailSpec, spend: dp.Loss | None = None
+    tables: dict[str, pa.Table],
+    policy: dict[str, Any],
+    spec: census.DetailSpec,
+    spend: dp.Loss | None = None,
+    *,
+    mixed: bool = False,
 ) -> tuple[census.PreparedDetail, dict[str, Any], dict[Any, Any]]:
-    """What is counted, before noise: totals, and the cells where every way to show a group is asked for in turn."""
+    """What is counted, before noise: totals, and the cells where every way to show a group is asked for in turn.
+
+    With `mixed`, also the L1 norm and the square of the L2 norm in each area where each group has some other way.
+    """
     spend = dp.rho(9) if spend is None else spend
     with dp.connect(tables, policy) as session:
         prepared = session.prepare(census.PublishDetail(spec, spend))
@@ -85,6 +93,15 @@ def exact(
             counted = prepared.counted_cells(chosen, totals, Context(), bytes(16))  # type: ignore[arg-type]
             for level, by_way in counted.items():
                 cells[level, way] = by_way[way].reshape(*totals[level].shape, -1)
+        if mixed:
+            dice = np.random.default_rng(0)
+            chosen = {level: dice.integers(0, len(prepared.layout.sizes), each.shape) for level, each in totals.items()}
+            for level, by_way in prepared.counted_cells(chosen, totals, Context(), bytes(16)).items():  # type: ignore[arg-type]
+                moved = cells[level, "mixed"] = np.zeros((2, totals[level].shape[1]), np.int64)
+                for way, counted_so in enumerate(by_way):
+                    areas = np.nonzero(chosen[level] == way)[1]
+                    np.add.at(moved[0], areas, counted_so.sum(axis=1))
+                    np.add.at(moved[1], areas, (counted_so**2).sum(axis=1))
     return prepared, totals, cells
 
 
@@ -99,14 +116,15 @@ def test_no_person_moves_a_stage_by_more_than_is_planned_with_up_to_eight_groups
     spec = spec_of({"county": [f"c{i:04}" for i in range(len(rows))]}, detail={
         "by_sex": {"from": 400, "columns": ["sex"]}, "fine": {"from": 900, "columns": ["sex", "age"], "cells": {
             "age": [18]}}})  # fmt: skip
-    prepared, totals, cells = exact(people_of(rows), policy_of(99), spec)
+    prepared, totals, cells = exact(people_of(rows), policy_of(99), spec, mixed=True)
     planned = prepared.prices.norms
     assert (planned.l1, planned.l2_squared) == (8, 8) == (group_norms(8, 1, "add_remove").l1, 8)
-    for moved in (totals["county"][:, :, None], *(each for (at, _), each in cells.items() if at == "county")):
+    for moved in (totals["county"][:, :, None], cells["county", 0], cells["county", 1], cells["county", 2]):
         by_person = np.moveaxis(moved, 1, 0).reshape(len(rows), -1)
         assert by_person.sum(axis=1).max() == 8, "the planned norm is attained"
         assert (by_person**2).sum(axis=1).max() == 8
         assert by_person.max() == 1
+    assert cells["county", "mixed"].max(axis=1).tolist() == [8, 8], "whatever was chosen for each group"
     for i, each in enumerate([*sets, *repeats]):
         assert totals["county"][:, i].sum() == min(8, len(set(each) & set(CODES)))
 
