@@ -12,6 +12,20 @@ from discreet.census._question import PreparedPublication, Publish
 from discreet.census._report import Report, ReportRow
 from discreet.census._tabulation import selection_bias
 from discreet.census._totals import Ratio, Total
+from discreet.census.details import (
+    DETAIL_KIND,
+    Detail,
+    DetailPlan,
+    DetailSpec,
+    DetailTables,
+    GroupTotal,
+    PreparedDetail,
+    PublishDetail,
+    detail,
+    load_detail,
+    plan_detail,
+    plan_detail_question,
+)
 from discreet.census.estimates import Errors, Estimate, Layout
 from discreet.census.histograms import Histogram, histogram, load_histogram, plan_histogram
 from discreet.census.marginal_tables import (
@@ -29,33 +43,45 @@ from discreet.census.marginal_tables import (
 from discreet.census.specs import Geography, Spec
 
 __all__ = [
+    "DETAIL_KIND",
     "KIND",
     "MARGINALS_KIND",
     "CensusPlan",
+    "Detail",
+    "DetailPlan",
+    "DetailSpec",
+    "DetailTables",
     "Errors",
     "Estimate",
     "Estimated",
     "Geography",
+    "GroupTotal",
     "Histogram",
     "Layout",
     "MarginalTables",
     "MarginalsPlan",
+    "PreparedDetail",
     "PreparedMarginals",
     "PreparedPublication",
     "Publication",
     "Publish",
+    "PublishDetail",
     "PublishMarginals",
     "Ratio",
     "Report",
     "ReportRow",
     "Spec",
     "Total",
+    "detail",
     "histogram",
     "load",
+    "load_detail",
     "load_histogram",
     "load_marginals",
     "marginals",
     "plan",
+    "plan_detail",
+    "plan_detail_question",
     "plan_histogram",
     "plan_marginals",
     "plan_marginals_question",

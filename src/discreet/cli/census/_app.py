@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from discreet.cli._errors import careful
-from discreet.cli.census import _area, _plan, _publish, _show
+from discreet.cli.census import _area, _detail, _plan, _publish, _show
 
 __all__ = ["publishing"]
 
@@ -24,3 +24,4 @@ publishing.command(epilog=_plan.EXAMPLES)(careful(_plan.plan))
 publishing.command(epilog=_publish.EXAMPLES)(careful(_publish.publish))
 publishing.command(epilog=_show.EXAMPLES)(careful(_show.show))
 publishing.command(epilog=_area.EXAMPLES)(careful(_area.area))
+publishing.command(epilog=_detail.EXAMPLES)(careful(_detail.detail))
