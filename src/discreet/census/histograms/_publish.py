@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet import release
+from discreet.census.histograms._aware import LEVEL_SHARES
 from discreet.census.histograms._question import CountCells, PreparedHistogram, WorkloadChoice
 from discreet.census.histograms._release import Histogram
 from discreet.errors import LedgerError
-from discreet.marginals.strategies import COLUMN_NORM
-from discreet.prices import DiscreteLaplace
+from discreet.marginals.strategies import COLUMN_NORM, TreeStrategy
+from discreet.prices import Additive
 from discreet.privacy import Loss
 from discreet.session import Session
 
@@ -40,8 +41,8 @@ def histogram(  # noqa: PLR0913
     workload
         ``"ranges"``, ``"prefixes"``, or a list of pairs of a first and a last value, of whole cells.
     data_aware
-        Under ε alone: spend a part on a private partition, within whose segments counts are taken as even. Far less
-        error where most cells are empty, and no unbiased numbers.
+        Under ε alone: spend a part on a private partition, within whose segments the integers are even, where wide
+        blocks show that most hold nothing. Its integers are then far nearer, and its unbiased numbers less so.
     table
         Which one, if the policy has several.
 
@@ -105,7 +106,8 @@ class HistogramPlan:
     strategy
         What would be measured, in words.
     error
-        The planned one; None where a private partition decides: it depends on the data.
+        The planned one. Of a histogram that is aware of the data the larger of the two that it may have: of the tree
+        that it falls back to, or of the levels before a partition. Its integers are nearer.
     bound
         The least that any linear strategy has, at the same spend: the SVD bound (Li and Miklau 2013).
     plain
@@ -115,31 +117,41 @@ class HistogramPlan:
     cells: int
     queries: int
     strategy: str
-    error: float | None
+    error: float
     bound: float
     plain: float
 
 
 def histogram_plan(prepared: PreparedHistogram) -> HistogramPlan:
     """The plan of a histogram that was checked."""
-    workload = prepared.merged
-    variances = [max(each.std, 1e-6) ** 2 for each in prepared.mechanisms]
-    if prepared.prices.is_quadratic:
-        error = prepared.factorization.mean_variance * variances[0]
-        unit = variances[0] / COLUMN_NORM**2
+    workload, prices = prepared.merged, prepared.prices
+    widest = _variances([prices.measurement(prices.total)])[0]
+    if prices.is_quadratic:
+        error = plain = prepared.factorization.mean_variance * _variances(prepared.mechanisms)[0]
+        widest = _variances(prepared.mechanisms)[0] / COLUMN_NORM**2
         strategy = f"a factorisation of {workload.cells:,} rows"
     else:
         tree = prepared.tree
-        noise = [prepared.prices.measurement(prepared.prices.total * share) for share in tree.shares]
-        error = tree.mean_variance(workload, [max(each.std, 1e-6) ** 2 for each in noise])
-        widest = prepared.prices.measurement(prepared.prices.total)
-        assert isinstance(widest, DiscreteLaplace)
-        unit = widest.std**2
-        strategy = f"blocks of {', '.join(f'{width:,}' for width in tree.widths)} cells"
-    plain = math.sqrt(error)
+        noise = [prices.measurement(prices.total * share) for share in tree.shares]
+        error = plain = tree.mean_variance(workload, _variances(noise))
+        strategy = f"blocks of {_listed(tree.widths)} cells"
     if prepared.data_aware:
-        blocks = " and ".join(f"{width:,}" for width in prepared.widths)
-        strategy = f"blocks of {blocks} cells, then the segments of a private partition"
-    planned = None if prepared.data_aware else plain
-    bound = math.sqrt(workload.bound * unit)
-    return HistogramPlan(prepared.workload.cells, workload.count, strategy, planned, bound, plain)
+        levels = TreeStrategy(workload.cells, prepared.widths, LEVEL_SHARES)
+        error = max(
+            prepared.tree.mean_variance(workload, _variances(prepared.tree_noise)),
+            levels.mean_variance(workload, _variances(prepared.mechanisms)),
+        )
+        strategy = (
+            f"blocks of {prepared.widths[0]:,} cells; then {strategy}, or those of {_listed(prepared.widths)} and a "
+            "private partition"
+        )
+    bound = math.sqrt(workload.bound * widest)
+    return HistogramPlan(prepared.workload.cells, workload.count, strategy, math.sqrt(error), bound, math.sqrt(plain))
+
+
+def _variances(mechanisms: Sequence[Additive]) -> list[float]:
+    return [max(each.std, 1e-6) ** 2 for each in mechanisms]
+
+
+def _listed(widths: Sequence[int]) -> str:
+    return ", ".join(f"{width:,}" for width in widths)
