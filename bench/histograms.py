@@ -16,7 +16,7 @@ import numpy as np
 
 import discreet as dp
 from discreet.census.histograms import CountCells, Histogram, PreparedHistogram
-from discreet.census.histograms._publish import histogram_plan
+from discreet.census.histograms._plan import histogram_plan
 from discreet.policy import load_policy
 from discreet.release import ReleaseContext, Terms
 

@@ -11,7 +11,15 @@ from discreet.census._publish import KIND, load, plan, plan_question, publish, s
 from discreet.census._question import PreparedPublication, Publish
 from discreet.census._report import Report, ReportRow
 from discreet.census.estimates import Errors, Estimate, Layout
-from discreet.census.histograms import Histogram, histogram, load_histogram, plan_histogram
+from discreet.census.histograms import (
+    CountCells,
+    Histogram,
+    HistogramPlan,
+    histogram,
+    load_histogram,
+    plan_histogram,
+    plan_histogram_question,
+)
 from discreet.census.marginal_tables import (
     MARGINALS_KIND,
     Estimated,
@@ -30,11 +38,13 @@ __all__ = [
     "KIND",
     "MARGINALS_KIND",
     "CensusPlan",
+    "CountCells",
     "Errors",
     "Estimate",
     "Estimated",
     "Geography",
     "Histogram",
+    "HistogramPlan",
     "Layout",
     "MarginalTables",
     "MarginalsPlan",
@@ -54,6 +64,7 @@ __all__ = [
     "marginals",
     "plan",
     "plan_histogram",
+    "plan_histogram_question",
     "plan_marginals",
     "plan_marginals_question",
     "plan_question",

@@ -80,9 +80,13 @@ class FactorizationEstimates:
     def _factorization(self) -> Factorization:
         return factorized(self._workload)
 
-    @cached_property
+    @property
     def unbiased(self) -> Numbers:
         """The estimates of the cells."""
+        return self._cells
+
+    @cached_property
+    def _cells(self) -> Numbers:
         return self._factorization.estimate(self._measured.numbers)
 
     def near_integers(self) -> Places:

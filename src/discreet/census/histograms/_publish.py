@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from discreet import release
-from discreet.census.histograms._aware import LEVEL_SHARES
+from discreet.census.histograms._plan import HistogramPlan, histogram_plan
 from discreet.census.histograms._question import CountCells, PreparedHistogram, WorkloadChoice
 from discreet.census.histograms._release import Histogram
 from discreet.errors import LedgerError
-from discreet.marginals.strategies import COLUMN_NORM, TreeStrategy
-from discreet.prices import Additive
+from discreet.policy import Policy
 from discreet.privacy import Loss
+from discreet.release import Terms
 from discreet.session import Session
 
-__all__ = ["HistogramPlan", "histogram", "histogram_plan", "load_histogram", "plan_histogram"]
+__all__ = ["histogram", "load_histogram", "plan_histogram", "plan_histogram_question"]
 
 
 def histogram(  # noqa: PLR0913
@@ -29,6 +27,7 @@ def histogram(  # noqa: PLR0913
     workload: WorkloadChoice = "ranges",
     data_aware: bool = False,
     table: str | None = None,
+    idempotency_key: str | None = None,
 ) -> Histogram:
     """Counts by cells of a column, charged once; the same histogram again is served from the ledger, free.
 
@@ -45,6 +44,8 @@ def histogram(  # noqa: PLR0913
         blocks show that most hold nothing. Its integers are then far nearer, and its unbiased numbers less so.
     table
         Which one, if the policy has several.
+    idempotency_key
+        As in `Session.answer`.
 
     Raises `QueryError` and `ParameterError` for what cannot be counted, before any charge; `BudgetExceeded` where the
     ledger has not enough.
@@ -62,7 +63,8 @@ def histogram(  # noqa: PLR0913
     >>> abs(poor.unbiased - 5_000) < 300, poor.standard_error < 20, min(made.values)
     (True, True, 0)
     """
-    return session.answer(CountCells(column, spend, cells, workload, data_aware, table))
+    question = CountCells(column, spend, cells, workload, data_aware, table)
+    return session.answer(question, idempotency_key=idempotency_key)
 
 
 def plan_histogram(  # noqa: PLR0913
@@ -84,6 +86,11 @@ def plan_histogram(  # noqa: PLR0913
     return histogram_plan(prepared)
 
 
+def plan_histogram_question(question: CountCells, policy: Policy) -> HistogramPlan:
+    """The plan of a question under a policy alone, before there is a source or a ledger. Raises as `plan_histogram`."""
+    return histogram_plan(question.prepare(Terms.of_policy(policy)))
+
+
 def load_histogram(path: str | os.PathLike[str]) -> Histogram:
     """The histogram in a file by `Histogram.save`. That it is genuine is for `discreet verify` to say.
 
@@ -93,65 +100,3 @@ def load_histogram(path: str | os.PathLike[str]) -> Histogram:
     if isinstance(loaded, Histogram):
         return loaded
     raise LedgerError(f"{os.fspath(path)!r} holds no histogram, but a {type(loaded).__name__}")
-
-
-@dataclass(frozen=True)
-class HistogramPlan:
-    """The root mean square error of the workload's queries, of numbers that are unbiased.
-
-    Attributes
-    ----------
-    cells, queries
-        How many there are.
-    strategy
-        What would be measured, in words.
-    error
-        The planned one. Of a histogram that is aware of the data the larger of the two that it may have: of the tree
-        that it falls back to, or of the levels before a partition. Its integers are nearer.
-    bound
-        The least that any linear strategy has, at the same spend: the SVD bound (Li and Miklau 2013).
-    plain
-        Of the strategy that knows nothing of the data.
-    """
-
-    cells: int
-    queries: int
-    strategy: str
-    error: float
-    bound: float
-    plain: float
-
-
-def histogram_plan(prepared: PreparedHistogram) -> HistogramPlan:
-    """The plan of a histogram that was checked."""
-    workload, prices = prepared.merged, prepared.prices
-    widest = _variances([prices.measurement(prices.total)])[0]
-    if prices.is_quadratic:
-        error = plain = prepared.factorization.mean_variance * _variances(prepared.mechanisms)[0]
-        widest = _variances(prepared.mechanisms)[0] / COLUMN_NORM**2
-        strategy = f"a factorisation of {workload.cells:,} rows"
-    else:
-        tree = prepared.tree
-        noise = [prices.measurement(prices.total * share) for share in tree.shares]
-        error = plain = tree.mean_variance(workload, _variances(noise))
-        strategy = f"blocks of {_listed(tree.widths)} cells"
-    if prepared.data_aware:
-        levels = TreeStrategy(workload.cells, prepared.widths, LEVEL_SHARES)
-        error = max(
-            prepared.tree.mean_variance(workload, _variances(prepared.tree_noise)),
-            levels.mean_variance(workload, _variances(prepared.mechanisms)),
-        )
-        strategy = (
-            f"blocks of {prepared.widths[0]:,} cells; then {strategy}, or those of {_listed(prepared.widths)} and a "
-            "private partition"
-        )
-    bound = math.sqrt(workload.bound * widest)
-    return HistogramPlan(prepared.workload.cells, workload.count, strategy, math.sqrt(error), bound, math.sqrt(plain))
-
-
-def _variances(mechanisms: Sequence[Additive]) -> list[float]:
-    return [max(each.std, 1e-6) ** 2 for each in mechanisms]
-
-
-def _listed(widths: Sequence[int]) -> str:
-    return ", ".join(f"{width:,}" for width in widths)

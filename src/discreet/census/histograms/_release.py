@@ -18,11 +18,13 @@ from discreet.census.histograms._estimates import (
     TreeEstimates,
 )
 from discreet.census.histograms._measured import BLOCKS, FIRST_BLOCKS, PARTITIONED, Measured
+from discreet.census.histograms._pictures import MOST_BARS, histogram_chart
+from discreet.charts import AreaValue, load_altair
 from discreet.errors import ParameterError
 from discreet.marginals import ColumnCells
 from discreet.marginals.strategies import Partition, Workload
 from discreet.prices import DiscreteLaplace
-from discreet.privacy import Loss
+from discreet.privacy import Loss, in_words
 from discreet.release import JsonRelease
 
 __all__ = ["Histogram", "RangeCount", "workload_from_json", "workload_to_json"]
@@ -168,6 +170,25 @@ class Histogram(JsonRelease):
     def _names(self) -> list[str]:
         text = self.column.text
         return [text(a) if a == b else f"{text(a)} … {text(b)}" for a, b in self._runs]
+
+    def plot(self, level: float = 0.95) -> Any:
+        """Counts with the intervals of their unbiased numbers as an altair chart, in at most 40 ranges. Costs nothing.
+
+        Raises `ParameterError` for no confidence, `MissingExtra` without altair.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(level))
+
+    def to_vega_lite(self, level: float = 0.95) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        runs, text = self._runs, self.column.text
+        together = -(-len(runs) // MOST_BARS)
+        rows: list[AreaValue] = []
+        for begin in range(0, len(runs), together):
+            first, last = runs[begin][0], runs[min(begin + together, len(runs)) - 1][1]
+            count = self._cells(first, last)
+            name = text(first) if first == last else f"{text(first)} … {text(last)}"
+            rows.append(AreaValue(name, count.value, count.unbiased, count.interval(level)[1] - count.unbiased))
+        return histogram_chart(self.column.name, rows, level, in_words(self.loss))
 
     def content(self) -> dict[str, Any]:
         """What was measured, and the published integers."""
