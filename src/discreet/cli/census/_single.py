@@ -118,6 +118,6 @@ def _charged(
     with elapsed():
         spare_pandas(data)
         with connect(source_of(data), facts, ledger, **access(ledger, facts, account, token_file, key_file)) as session:
-            made: Any = session.answer(question, idempotency_key=key)
+            release: Any = session.answer(question, idempotency_key=key)
             remaining = session.remaining
-    return made, f"; cost {in_words(made.loss)}, {in_words(remaining)} left"
+    return release, f"; cost {in_words(release.loss)}, {in_words(remaining)} left"
