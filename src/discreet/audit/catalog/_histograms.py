@@ -99,7 +99,7 @@ def histogram_entries() -> tuple[Entry, ...]:
             claim=spend,
             kind=Histogram,
             samples=6_000,
-            note="a row more is one more in the first blocks, in each level, and in a segment; a partition is chosen anew "
-            "each time, and what it costs in time leaves outputs few",
+            note="a row more is one more in the first blocks, in each level, and in a segment; a release takes "
+            "milliseconds, so outputs are few",
         ),
     )
