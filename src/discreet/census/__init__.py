@@ -27,7 +27,15 @@ from discreet.census.details import (
     plan_detail_question,
 )
 from discreet.census.estimates import Errors, Estimate, Layout
-from discreet.census.histograms import Histogram, histogram, load_histogram, plan_histogram
+from discreet.census.histograms import (
+    CountCells,
+    Histogram,
+    HistogramPlan,
+    histogram,
+    load_histogram,
+    plan_histogram,
+    plan_histogram_question,
+)
 from discreet.census.marginal_tables import (
     MARGINALS_KIND,
     Estimated,
@@ -47,6 +55,7 @@ __all__ = [
     "KIND",
     "MARGINALS_KIND",
     "CensusPlan",
+    "CountCells",
     "Detail",
     "DetailPlan",
     "DetailSpec",
@@ -57,6 +66,7 @@ __all__ = [
     "Geography",
     "GroupTotal",
     "Histogram",
+    "HistogramPlan",
     "Layout",
     "MarginalTables",
     "MarginalsPlan",
@@ -83,6 +93,7 @@ __all__ = [
     "plan_detail",
     "plan_detail_question",
     "plan_histogram",
+    "plan_histogram_question",
     "plan_marginals",
     "plan_marginals_question",
     "plan_question",
