@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.census._files import integers_from_json, integers_to_json, write_folder
+from discreet.census._files import integers_from_json, integers_to_json, joined, listed, write_folder
 from discreet.census._pictures import Picture, checked_picture, level_errors, shares, size_errors, values
 from discreet.census._report import PublishedTable, Report, report_of
 from discreet.census.estimates import Columns, Errors, Estimate, Layout, Measure, half_widths
@@ -32,6 +32,8 @@ from discreet.release import JsonRelease
 __all__ = ["Publication", "Total"]
 
 _SHOWN = 1_000
+_AT_ONCE = 2**20
+"""Rows of a table that are made together: 8 MiB of each column of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,30 +119,52 @@ class Publication(JsonRelease):
         `level` is one of the tree, or a kind of district; the smallest areas by default.
         Raises `QueryError` for a table that is not there, or that is not measured at the level or below.
         """
+        return joined(self._pieces(name, level, confidence))
+
+    def _pieces(self, name: str, level: str | None = None, confidence: float = 0.95) -> Iterator[pa.Table]:
+        """The rows of `table`, of some areas at a time; raises before the first of them."""
         columns = self.layout.columns_of(name)
-        geography = self.layout.spec.geography
         level = self.last_level if level is None else level
         if level in self.layout.spec.districts:
-            areas, values, unbiased, variances = self._by_district(level, columns)
-        else:
-            place = geography.level(level)
-            areas = list(geography.names[place])
-            unbiased = self.estimate.table(place, columns).reshape(len(areas), -1)
-            values = self._integers(place, columns).reshape(len(areas), -1)
-            variances = np.repeat(self.errors.cell_variance(place, columns)[:, None], values.shape[1], axis=1)
+            areas, *numbers = self._by_district(level, columns)
+            return iter([self._rows(columns, level, areas, (*numbers, confidence))])
+        place = self.layout.spec.geography.level(level)
+        names = self.layout.spec.geography.names[place]
+        variances = self.errors.cell_variance(place, columns)[:, None]
+        half_widths(variances[:1], confidence, heavy=self.errors.heavy)
+
+        def piece(areas: slice) -> pa.Table:
+            inside = names[areas]
+            unbiased = self.estimate.table(place, columns, areas).reshape(len(inside), -1)
+            values = self._integers(place, columns, areas).reshape(len(inside), -1)
+            return self._rows(columns, level, inside, (values, unbiased, variances[areas], confidence))
+
+        return map(piece, self._runs(len(names), columns))
+
+    def _runs(self, areas: int, columns: Columns) -> list[slice]:
+        """All areas, in runs that have not too many cells together."""
+        step = max(_AT_ONCE // self.layout.components.cells(columns), 1)
+        return [slice(begin, min(begin + step, areas)) for begin in range(0, areas, step)]
+
+    def _rows(
+        self, columns: Columns, level: str, areas: Sequence[str], numbers: tuple[Any, Any, Any, float]
+    ) -> pa.Table:
+        """The rows of some areas, from their values, unbiased numbers and variances, areas by cells."""
+        values, unbiased, variances, confidence = numbers
         half = half_widths(variances, confidence, heavy=self.errors.heavy)
-        is_held = self.layout.held is not None and columns == () and level == geography.levels[self.layout.held[0]]
-        flags = np.where(is_held, "held", self._flags(unbiased, variances))
+        held, levels = self.layout.held, self.layout.spec.geography.levels
+        is_held = held is not None and columns == () and level == levels[held[0]]
+        flags = np.full(values.size, 2) if is_held else self._imprecise(unbiased, variances).ravel().astype(np.int64)
         return pa.Table.from_pydict(
             {
-                level: pa.array(np.repeat(np.array(areas, object), values.shape[1]), pa.string()),
+                level: listed(areas, np.repeat(np.arange(len(areas)), values.shape[1])),
                 **self._cell_columns(columns, len(areas)),
                 "value": values.ravel(),
                 "unbiased": unbiased.ravel(),
-                "standard_error": np.sqrt(variances).ravel(),
+                "standard_error": np.broadcast_to(np.sqrt(variances), values.shape).ravel(),
                 "lower": (unbiased - half).ravel(),
                 "upper": (unbiased + half).ravel(),
-                "flag": pa.array(flags, pa.string()),
+                "flag": listed(("", "imprecise", "held"), flags),
             }
         )
 
@@ -160,18 +184,17 @@ class Publication(JsonRelease):
         texts: dict[str, pa.Array[Any]] = {}
         for column, place in zip(columns, places, strict=True):
             cells = self.layout.columns[column]
-            words = pa.array([cells.text(i) for i in range(cells.size)], pa.string())
-            texts[cells.name] = words.take(pa.array(np.tile(place, areas), pa.int64()))
+            words = [cells.text(i) for i in range(cells.size)]
+            texts[cells.name] = listed(words, np.tile(place, areas))
         return texts
 
-    def _integers(self, level: int, columns: Columns) -> NDArray[np.int64]:
-        cells = self.integers[level].reshape(-1, *self.layout.sizes)
+    def _integers(self, level: int, columns: Columns, areas: slice = slice(None)) -> NDArray[np.int64]:
+        cells = self.integers[level][areas].reshape(-1, *self.layout.sizes)
         return self.layout.components.summed(cells, self.layout.detail, columns)
 
-    def _flags(self, unbiased: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[Any]:
+    def _imprecise(self, unbiased: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.bool_]:
         """What the rule of precision says of each number, by noisy values alone."""
-        odd = np.zeros(unbiased.size, bool)
-        errors, values = np.sqrt(variances).ravel(), unbiased.ravel()
+        odd, errors = np.zeros(unbiased.shape, bool), np.sqrt(variances)
         for rule, limit in self.layout.spec.precision.items():
             match rule:
                 case "standard_error":
@@ -179,16 +202,15 @@ class Publication(JsonRelease):
                 case "half_width":
                     odd |= half_widths(errors**2, 0.95, heavy=self.errors.heavy) > limit
                 case _:
-                    odd |= errors > limit * np.maximum(values, 0.0)
-        return np.where(odd, "imprecise", "")
+                    odd |= errors > limit * np.maximum(unbiased, 0.0)
+        return odd
 
     def _by_district(self, kind: str, columns: Columns) -> tuple[list[str], Any, Any, Any]:
         districts, one = self.layout.weights_of(kind), self.layout.components.one_cell(columns)
         parts = [self._over(areas, columns) for areas in districts]
         variances = [self.errors.variance_of_sum(areas, columns, one) for areas in districts]
         values, unbiased = (np.array([each[i].ravel() for each in parts]) for i in (0, 1))
-        spread = np.repeat(np.array(variances)[:, None], values.shape[1], axis=1)
-        return list(self.layout.spec.districts[kind]), values.astype(np.int64), unbiased, spread
+        return list(self.layout.spec.districts[kind]), values.astype(np.int64), unbiased, np.array(variances)[:, None]
 
     def _over(
         self, areas: Sequence[NDArray[np.float64] | None], columns: Columns
@@ -259,32 +281,35 @@ class Publication(JsonRelease):
         areas, cells = np.nonzero(self.leaves)
         repeats = self.leaves[areas, cells]
         area, cell = np.repeat(areas, repeats), np.repeat(cells, repeats)
-        names = np.array(self.layout.spec.geography.names[self.errors.depth], object)
+        names = pa.array(self.layout.spec.geography.names[self.errors.depth], pa.string())
         places = np.unravel_index(cell, self.layout.sizes) if self.layout.sizes else ()
         columns = {
             column.name: column.values(np.asarray(place, np.int64), np.full(len(cell), 0.5))
             for column, place in zip(self.layout.columns, places, strict=True)
         }
-        return pa.table({self.last_level: pa.array(names[area], pa.string()), **columns})
+        return pa.table({self.last_level: names.take(pa.array(area, pa.int64())), **columns})
 
     def measurements(self) -> pa.Table:
         """The noisy counts themselves with their variances: for whoever has a better estimate. Costs nothing."""
-        tables: list[pa.Table] = []
+        return joined(self._noisy_pieces())
+
+    def _noisy_pieces(self) -> Iterator[pa.Table]:
+        geography = self.layout.spec.geography
         for (level, name), counts in self.measured.items():
-            columns, geography = self.layout.tables[name], self.layout.spec.geography
-            is_level = level in geography.levels
+            columns, is_level = self.layout.tables[name], level in geography.levels
             areas = geography.names[geography.level(level)] if is_level else tuple(self.layout.spec.districts[level])
-            cells = self._cell_columns(columns, len(areas))
-            words = [", ".join(row) for row in zip(*(each.to_pylist() for each in cells.values()), strict=True)]
-            tables.append(pa.Table.from_pydict({
-                "level": pa.array([level] * counts.size, pa.string()),
-                "table": pa.array([name] * counts.size, pa.string()),
-                "area": pa.array(np.repeat(np.array(areas, object), counts.shape[1]), pa.string()),
-                "cell": pa.array(words or [""] * counts.size, pa.string()),
-                "noisy": counts.ravel(),
-                "variance": np.full(counts.size, self.errors.noise[level, name]),
-            }))  # fmt: skip
-        return pa.concat_tables(tables)
+            texts = [each.to_pylist() for each in self._cell_columns(columns, 1).values()]
+            words = [", ".join(row) for row in zip(*texts, strict=True)] or [""]
+            for some in self._runs(len(areas), columns):
+                inside, noisy = areas[some], counts[some].ravel()
+                yield pa.Table.from_pydict({
+                    "level": listed([level], np.zeros(noisy.size, np.int64)),
+                    "table": listed([name], np.zeros(noisy.size, np.int64)),
+                    "area": listed(inside, np.repeat(np.arange(len(inside)), len(words))),
+                    "cell": listed(words, np.tile(np.arange(len(words)), len(inside))),
+                    "noisy": noisy,
+                    "variance": np.full(noisy.size, self.errors.noise[level, name]),
+                })  # fmt: skip
 
     def plot(self, what: Picture = "errors", table: str | None = None, level: str | None = None) -> Any:
         """A picture as an altair chart, which a notebook shows and ``.save`` writes. Costs nothing.
@@ -325,13 +350,13 @@ class Publication(JsonRelease):
         else:
             super().save(path)
 
-    def _files(self) -> Iterator[tuple[str, pa.Table]]:
-        """Every table at every level where it is published, and the noisy counts, by name."""
+    def _files(self) -> Iterator[tuple[str, Iterator[pa.Table]]]:
+        """The pieces of every table at every level where it is published, and of the noisy counts, by name."""
         for name in self.layout.tables:
             for level in (*self.layout.spec.geography.levels, *self.layout.spec.districts):
                 with suppress(QueryError):
-                    yield f"{name}.{level}", self.table(name, level)
-        yield "noisy_counts", self.measurements()
+                    yield f"{name}.{level}", self._pieces(name, level)
+        yield "noisy_counts", self._noisy_pieces()
 
     def content(self) -> dict[str, Any]:
         """The specification, the cells, the noise, the noisy counts and the integers."""
