@@ -47,8 +47,8 @@ def write_folder(folder: Path, tables: Iterable[tuple[str, Pieces]], code_book: 
 def _write(path: Path, pieces: Pieces) -> None:
     """Write pieces as one file. It is read as plain texts and numbers, whatever lists of them the pieces have."""
     first = next(pieces)
-    listed = [name for name in first.column_names if name not in _UNLIKE]
-    with pq.ParquetWriter(path, first.schema, use_dictionary=listed, store_schema=False) as writer:
+    repeated = [name for name in first.column_names if name not in _UNLIKE]
+    with pq.ParquetWriter(path, first.schema, use_dictionary=repeated, store_schema=False) as writer:  # pyright: ignore[reportArgumentType] - a list of columns
         for piece in itertools.chain([first], pieces):
             writer.write_table(piece)
 
@@ -61,7 +61,7 @@ def listed(texts: Sequence[str], places: NDArray[np.int64]) -> pa.Array[Any]:
     """
     each = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     at = places if len(each) == len(texts) else np.array([each[text] for text in texts], np.int64)[places]
-    return pa.DictionaryArray.from_arrays(pa.array(at.astype(np.int32)), pa.array(list(each), pa.string()))
+    return pa.DictionaryArray.from_arrays(pa.array(at, pa.int32()), pa.array(list(each), pa.string()))
 
 
 def joined(pieces: Pieces) -> pa.Table:

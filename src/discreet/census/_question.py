@@ -38,6 +38,10 @@ class Publish:
     def prepare(self, terms: Terms) -> PreparedPublication:
         """Check it under public terms. Raises `QueryError` and `ParameterError` for what cannot be published."""
         check_spend(self.spend)
+        with self.spec.naming_lines():
+            return self._prepared(terms)
+
+    def _prepared(self, terms: Terms) -> PreparedPublication:
         layout = Layout.of_policy(self.spec, terms.policy)
         rows = layout.rows(terms.policy)
         terms.accept(rows)
