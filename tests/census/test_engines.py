@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -121,7 +121,8 @@ REFUSED = {
         (SPEC.replace("age = [18, 65]", "age = 1000").replace('"age", "sex"]', '"age", "sex", "wide"]'), MANY),
         (
             "line 8: tables: all columns together have 15,000 cells in each of 60,602 areas, and 268,435,456 are the "
-            "most; use coarser cells, fewer columns or larger areas"
+            "most; use coarser cells, fewer columns or larger areas, or publish the areas in parts, as docs/scale.md "
+            "does"
         ),
     ),
 }
@@ -153,7 +154,7 @@ def opened(request: pytest.FixtureRequest) -> Opened:
     """Connects one engine to the people under a policy; starts it if it has not been."""
 
     @contextmanager
-    def connect(engine: str, rows: pa.Table, rules: dict[str, Any]) -> Iterator[dp.Session]:
+    def connect(engine: str, rows: pa.Table, rules: dict[str, Any]) -> Generator[dp.Session]:
         match engine:
             case "duckdb":
                 source: Any = {"census_people": rows}

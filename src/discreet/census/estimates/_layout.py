@@ -85,7 +85,7 @@ class Layout:
             raise ParameterError(
                 f"tables: all columns together have {math.prod(self.sizes):,} cells in each of "
                 f"{sum(self.tree.sizes):,} areas, and {_MOST_CELLS:,} are the most; use coarser cells, fewer columns "
-                "or larger areas"
+                "or larger areas, or publish the areas in parts, as docs/scale.md does"
             )
         if not self.allowed.any():
             raise ParameterError("zeros: these conditions leave no cell for anybody to be in")

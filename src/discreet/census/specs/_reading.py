@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,7 +29,7 @@ class SpecFile:
     text: str
 
     @contextmanager
-    def naming_lines(self) -> Iterator[None]:
+    def naming_lines(self) -> Generator[None]:
         """Errors that begin with a key of the file name the file, and its line; others are left as they are."""
         try:
             yield

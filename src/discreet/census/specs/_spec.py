@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -167,7 +167,7 @@ class Spec:
             raise ParameterError("held: hold the totals of one level; those above it follow")
 
     @contextmanager
-    def naming_lines(self) -> Iterator[None]:
+    def naming_lines(self) -> Generator[None]:
         """Errors that begin with a key of the specification name its line, if it was read from a file."""
         with nullcontext() if self.file is None else self.file.naming_lines():
             yield
