@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from discreet.errors import ParameterError
-from discreet.learn._model import Model
 from discreet.learn.evaluation._accuracy import AccuracyByEpsilon, PublicRows, accuracy_by_epsilon
 from discreet.learn.evaluation._kind import EVALUATION_KIND
+from discreet.learn.evaluation._predictor import predictor_of
 from discreet.learn.evaluation._question import Evaluate
 from discreet.learn.evaluation._release import Evaluation
 from discreet.privacy import Loss
@@ -19,10 +18,13 @@ __all__ = [
     "PublicRows",
     "accuracy_by_epsilon",
     "evaluate",
+    "predictor_of",
 ]
 
 
-def evaluate(model: object, records: Records, spend: Loss, *, idempotency_key: str | None = None) -> Evaluation:
+def evaluate(
+    model: object, records: Records, spend: Loss, *, net: object = None, idempotency_key: str | None = None
+) -> Evaluation:
     """How well a model predicts the label of private rows, charged to their session's ledger.
 
     Nothing else tells about private rows: the score of an estimator is for rows that are not private.
@@ -30,18 +32,19 @@ def evaluate(model: object, records: Records, spend: Loss, *, idempotency_key: s
     Parameters
     ----------
     model
-        A `Model`, or an estimator that was fitted.
+        A `Model`, an estimator that was fitted, or a `Network` that was trained on records.
     records
         Of `Session.records`, with the columns and the label that the model was trained on.
     spend
         What it costs: ε, (ε, δ), ρ or μ.
+    net
+        For a `Network` the module that it was trained in, whose code is in no release: an output for each class, or one
+        number. A copy of it runs with the weights of the release, in eval mode, on the CPU.
     idempotency_key
         As in `Session.answer`.
 
-    Raises `ParameterError` for rows that are not what the model reads, and as `Session.answer` does.
-    Source: ``proofs/learning_evaluation.md``.
+    Raises `ParameterError` for rows that are not what the model reads, for a module of another architecture or in which
+    rows meet, and as `Session.answer` does. Source: ``proofs/learning_evaluation.md``.
     """
-    fitted = getattr(model, "model_", model)
-    if not isinstance(fitted, Model):
-        raise ParameterError(f"evaluate takes a model or a fitted estimator, not {type(model).__name__}")
-    return records.session.answer(Evaluate(fitted, records.plan, records.label, spend), idempotency_key=idempotency_key)
+    question = Evaluate(predictor_of(model, net), records.plan, records.label, spend)
+    return records.session.answer(question, idempotency_key=idempotency_key)

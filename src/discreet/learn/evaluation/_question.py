@@ -15,6 +15,7 @@ from discreet.learn._examples import Examples, examples_of_records, inputs_of_pl
 from discreet.learn._inputs import LEVELS, Inputs
 from discreet.learn._model import Model
 from discreet.learn._steps import RowNorms
+from discreet.learn.evaluation._predictor import Predictor, predictor_of
 from discreet.learn.evaluation._release import Evaluation
 from discreet.policy import Policy
 from discreet.prices import Additive, Prices, additive_to_json, check_spend
@@ -33,19 +34,23 @@ ERRORS = 3
 class Evaluate:
     """How well a model predicts the label of some records: a question that `discreet.Session.answer` takes."""
 
-    model: Model
+    model: Model | Predictor
     plan: RecordPlan
     label: Feature | None
     spend: Loss
 
+    @property
+    def predictor(self) -> Predictor:
+        """What predicts. Raises `ParameterError` for a model that predicts no label."""
+        return predictor_of(self.model) if isinstance(self.model, Model) else self.model
+
     def prepare(self, terms: Terms) -> PreparedEvaluation:
         """Check it under public terms. Raises `ParameterError` for rows that are not what the model reads."""
         terms.accept(self.plan.rows.bounded)
-        if self.model.algorithm.task not in ("classification", "regression"):
-            raise ParameterError(f"a model by {self.model.algorithm.name} predicts no label, so none can be right")
+        predictor = self.predictor
         check_spend(self.spend)
         inputs = inputs_of_plan(self.plan, self.label)
-        if inputs != self.model.inputs:
+        if inputs != predictor.inputs:
             raise ParameterError(
                 "these records are not what the model reads and predicts: give the columns that it was trained on with "
                 "the same bounds and values, and the same label"
@@ -78,13 +83,13 @@ class PreparedEvaluation(PreparedQuestion):
     def answer(self, context: ReleaseContext) -> Evaluation:
         """Read the rows, predict each, and count. Its loss is charged."""
         context.step(0, 1)
-        plan, label, model = self.question.plan, self.question.label, self.question.model
+        plan, label, predictor = self.question.plan, self.question.label, self.question.predictor
         rows = context.read_records(plan.rows, noise.secret(16))
-        exact = exact_counts(model, examples_of_records(plan, label, model.inputs, rows))
-        target = model.inputs.target
+        exact = exact_counts(predictor, examples_of_records(plan, label, predictor.inputs, rows))
+        target = predictor.inputs.target
         assert target is not None
         noisy = tuple(map(int, self.mechanism.release(exact)))
-        bare = Evaluation(model.digest(), target, noisy, self.mechanism, self.loss, {})
+        bare = Evaluation(predictor.digest(), target, noisy, self.mechanism, self.loss, {})
         bounded = plan.rows.bounded
         statement: Mapping[str, Any] = {
             **self.public,
@@ -110,20 +115,13 @@ def evaluation_norms(inputs: Inputs) -> RowNorms:
     return RowNorms(1, 1)
 
 
-def exact_counts(model: Model, examples: Examples) -> NDArray[np.int64]:
-    """What is counted, before noise. Each row is predicted alone, so that no other changes what comes of it."""
-    inputs, algorithm, target = model.inputs, model.algorithm, model.inputs.target
+def exact_counts(predictor: Predictor, examples: Examples) -> NDArray[np.int64]:
+    """What is counted, before noise: each row adds its own, whatever the others are."""
+    target = predictor.inputs.target
     assert target is not None
-    is_number = target.is_number
-    counts = np.zeros(ERRORS if is_number else target.size**2, np.int64)
-    for i in range(examples.rows):
-        with np.errstate(all="ignore"):
-            row = examples.numbers[i : i + 1], examples.cells[i : i + 1]
-            outputs = algorithm.outputs(inputs, model.parameters, *row)
-        actual = int(examples.target[i])
-        if is_number:
-            off = min(abs(int(target.levels(outputs[:, 0])[0]) - actual), LEVELS)
-            counts += (LEVELS, off, off * off // LEVELS)
-        else:
-            counts[int(outputs[0].argmax()) * target.size + actual] += 1
-    return counts
+    predicted, actual = predictor.predicted(examples), examples.target.astype(np.int64)
+    if not target.is_number:
+        cells = predicted.astype(np.int64) * target.size + actual
+        return np.bincount(cells, minlength=target.size**2).astype(np.int64)
+    off = np.minimum(np.abs(target.levels(predicted).astype(np.int64) - actual), LEVELS)
+    return np.array([LEVELS * len(off), off.sum(), (off * off // LEVELS).sum()], np.int64)

@@ -6,8 +6,7 @@ import copy
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Self
 
@@ -17,10 +16,9 @@ from torch import Tensor, nn
 
 from discreet.errors import ParameterError
 from discreet.learn.features._map import FeatureMap
-from discreet.learn.gradients import Column
+from discreet.learn.gradients import Column, PrivateRows, check_rows_apart, microbatches, outputs_of, tensors_digest
 from discreet.learn.preparing import FrozenAlgorithm, Preparation, networks_at_hand
 from discreet.learn.preparing._features import Reals, cut_at, is_whole, shortened
-from discreet.marginals import PublicStream
 
 __all__ = ["Frozen"]
 
@@ -69,7 +67,7 @@ class Frozen(FeatureMap):
     @property
     def digest(self) -> str:
         """SHA-256 of the frozen weights and buffers, with their names, types and shapes, in hexadecimal."""
-        return _digest(self._frozen(self._stated_columns()))
+        return tensors_digest(self._frozen(self._stated_columns()))
 
     def register(self) -> Self:
         """Let models that were fitted on this network find it, as long as the process runs: those read from files.
@@ -91,8 +89,8 @@ class Frozen(FeatureMap):
         network, layers, weights = _what(net)
         sides = "x".join(map(str, shape))
         algorithm = FrozenAlgorithm(network, layers, weights, sides, int(self.rows), count)
-        private = _PrivateRows(net, shape, int(self.rows), count)
-        networks_at_hand[algorithm] = private.features
+        private = PrivateRows(net, int(self.rows), count)
+        networks_at_hand[algorithm] = lambda rows: _features(private.outputs(_known(rows, shape)))
         return algorithm
 
     @property
@@ -130,7 +128,7 @@ class Frozen(FeatureMap):
 
     def _count(self, columns: int) -> int:
         blank = torch.zeros(self.rows, *self._row_shape(columns))
-        return _run(self._frozen(columns), blank).shape[1]
+        return outputs_of(self._frozen(columns), blank).shape[1]
 
     def _freeze(self, columns: int) -> None:
         net = self.net
@@ -139,7 +137,7 @@ class Frozen(FeatureMap):
         if any(each.device.type != "cpu" for each in net.state_dict().values()):
             raise ParameterError("the network is to be on the CPU, where its features are tested: call net.cpu()")
         frozen = copy.deepcopy(net).eval().requires_grad_(requires_grad=False)
-        _check_rows_apart(frozen, Column(self._row_shape(columns)), self.rows)
+        check_rows_apart(frozen, Column(self._row_shape(columns)), self.rows)
         self._net = frozen
 
     def _frozen(self, columns: int) -> nn.Module:
@@ -150,40 +148,8 @@ class Frozen(FeatureMap):
     def _map(self, rows: Reals) -> Reals:
         net, shape = self._frozen(rows.shape[1]), self._row_shape(rows.shape[1])
         known = _known(rows, shape)
-        outputs = [_run(net, batch)[:count] for batch, count in _microbatches(known, self.rows)]
-        return shortened(torch.cat(outputs).double().numpy(), _FLOOR)
-
-
-@dataclass(frozen=True)
-class _PrivateRows:
-    """What a network makes of rows of people, of whom nothing shows in an error: a row on which it fails has none."""
-
-    net: nn.Module
-    shape: tuple[int, ...]
-    rows: int
-    count: int
-
-    def features(self, rows: Reals) -> Reals:
-        """The features of each row; its own, whatever the others are."""
-        outputs: list[Tensor] = []
-        for batch, count in _microbatches(_known(rows, self.shape), self.rows):
-            output = self._tried(batch)
-            if output is None:
-                output = torch.cat([self._alone(batch, place) for place in range(count)])
-            outputs.append(output[:count])
-        return shortened(torch.cat(outputs).double().numpy(), _FLOOR)
-
-    def _alone(self, batch: Tensor, place: int) -> Tensor:
-        output = self._tried(_among(torch.zeros_like(batch), batch[place], [0]))
-        return torch.zeros(1, self.count) if output is None else output[:1]
-
-    def _tried(self, batch: Tensor) -> Tensor | None:
-        """What it makes of a batch; None if it fails, or makes more or fewer features than of public rows."""
-        try:
-            output = _run(self.net, batch)
-        except Exception:  # noqa: BLE001 - whatever it says may be about a row
-            return None
-        return output if output.shape[1] == self.count else None
+        outputs = [outputs_of(net, batch)[:count] for batch, count in microbatches(known, self.rows)]
+        return _features(torch.cat(outputs))
 
 
 def _known(rows: Reals, shape: tuple[int, ...]) -> Tensor:
@@ -193,73 +159,11 @@ def _known(rows: Reals, shape: tuple[int, ...]) -> Tensor:
     return torch.from_numpy(np.where(np.isfinite(narrow), narrow, np.float32(0)).reshape(len(rows), *shape))
 
 
-def _microbatches(known: Tensor, rows: int) -> Iterator[tuple[Tensor, int]]:
-    """Batches of one size, the last one filled up with zeros, and how many rows each has."""
-    for start in range(0, len(known), rows):
-        part = known[start : start + rows]
-        batch = torch.zeros(rows, *known.shape[1:])
-        batch[: len(part)] = part
-        yield batch, len(part)
-
-
-def _run(net: nn.Module, batch: Tensor) -> Tensor:
-    """What the network makes of a batch, a row each. Raises `ParameterError` if that is no such thing."""
-    try:
-        with torch.no_grad():
-            output = net(batch)
-    except (RuntimeError, ValueError, TypeError, IndexError) as error:
-        raise ParameterError(f"the network does not read rows of the shape {tuple(batch.shape[1:])}: {error}") from None
-    if not (isinstance(output, Tensor) and output.is_floating_point() and output.ndim and len(output) == len(batch)):
-        raise ParameterError("the network is to return one tensor of floating-point numbers, with a row for each row")
-    flat = output.reshape(len(batch), -1)
-    if not flat.shape[1]:
-        raise ParameterError("the network returns no number for a row")
-    return flat
+def _features(outputs: Tensor) -> Reals:
+    return shortened(outputs.double().numpy(), _FLOOR)
 
 
 def _what(net: nn.Module) -> tuple[str, str, str]:
     """What a network is: its class, and digests of its layers as they print themselves, and of its weights."""
     kind, layers = type(net), _ADDRESS.sub("", repr(net))
-    return f"{kind.__module__}.{kind.__qualname__}", hashlib.sha256(layers.encode()).hexdigest(), _digest(net)
-
-
-def _digest(net: nn.Module) -> str:
-    digest = hashlib.sha256()
-    for name, tensor in sorted(net.state_dict().items()):
-        digest.update(f"{len(name)}:{name}:{tensor.dtype}:{list(tensor.shape)}:".encode())
-        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
-
-
-def _check_rows_apart(net: nn.Module, column: Column, rows: int) -> None:
-    """Returns if made-up rows have the same output, bit for bit, in every place and company; costs no privacy.
-
-    Raises `ParameterError` that says what changes it.
-    """
-    stream, before = PublicStream(b"rows of the test of frozen networks"), _digest(net)
-    crowds = [column.rows(rows, stream), column.hostile(rows)]
-    _same(_run(net, crowds[0]), _run(net, crowds[0]), "between two runs: something draws at random, or remembers")
-    for _ in range(2):
-        row = column.rows(1, stream)
-        own = _run(net, _among(column.blank(rows), row, [0]))[0]
-        for crowd in crowds:
-            company = "with other rows of the batch: batch statistics, or attention across rows?"
-            _same(own, _run(net, _among(crowd, row, [0]))[0], company)
-        for crowd in (row.repeat(rows, *(1 for _ in column.shape)), *crowds):
-            for parity in (0, 1):
-                places = list(range(parity, rows, 2))
-                for output in _run(net, _among(crowd, row, places))[places]:
-                    _same(own, output, "with a row's place in the batch: use a multiple of 32 rows, or fewer threads")
-    if _digest(net) != before:
-        raise ParameterError("the network changes its weights or buffers where it runs, and is not frozen")
-
-
-def _among(crowd: Tensor, row: Tensor, places: list[int]) -> Tensor:
-    batch = crowd.clone()
-    batch[places] = row
-    return batch
-
-
-def _same(one: Tensor, other: Tensor, change: str) -> None:
-    if not torch.equal(one.nan_to_num(), other.nan_to_num()):
-        raise ParameterError(f"on made-up rows, the features of a row change {change}")
+    return f"{kind.__module__}.{kind.__qualname__}", hashlib.sha256(layers.encode()).hexdigest(), tensors_digest(net)

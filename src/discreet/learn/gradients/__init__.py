@@ -26,6 +26,13 @@ from discreet.learn.gradients._dropout import Dropout
 from discreet.learn.gradients._exact import Exact
 from discreet.learn.gradients._float import Float
 from discreet.learn.gradients._probe import Column, Losses, probe
+from discreet.learn.gradients._rows_apart import (
+    PrivateRows,
+    check_rows_apart,
+    microbatches,
+    outputs_of,
+    tensors_digest,
+)
 from discreet.learn.gradients._rules import uncompiled
 from discreet.learn.gradients._unit_gradients import UnitGradients, contributions
 
@@ -42,10 +49,15 @@ __all__ = [
     "LengthCount",
     "Losses",
     "Normalised",
+    "PrivateRows",
     "UnitGradients",
+    "check_rows_apart",
     "contributions",
     "described",
+    "microbatches",
+    "outputs_of",
     "probe",
+    "tensors_digest",
     "uncompiled",
 ]
 
