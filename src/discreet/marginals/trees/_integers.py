@@ -32,10 +32,10 @@ class Slices:
     """The cells of a level, made for some areas at a time: all at once may be more than fits."""
 
     level: int
-    made: Callable[[int, slice], Numbers]
+    cells: Callable[[int, slice], Numbers]
 
     def __getitem__(self, areas: slice, /) -> Numbers:
-        return self.made(self.level, areas)
+        return self.cells(self.level, areas)
 
 
 def integers_near(
