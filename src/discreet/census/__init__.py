@@ -10,6 +10,7 @@ from discreet.census._publication import Publication
 from discreet.census._publish import KIND, load, plan, plan_question, publish, spec_for
 from discreet.census._question import PreparedPublication, Publish
 from discreet.census._report import Report, ReportRow
+from discreet.census._tabulation import selection_bias
 from discreet.census._totals import Ratio, Total
 from discreet.census.estimates import Errors, Estimate, Layout
 from discreet.census.histograms import Histogram, histogram, load_histogram, plan_histogram
@@ -60,5 +61,6 @@ __all__ = [
     "plan_marginals_question",
     "plan_question",
     "publish",
+    "selection_bias",
     "spec_for",
 ]

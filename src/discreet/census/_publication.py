@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from discreet.census._files import integers_from_json, integers_to_json, joined, listed, write_folder
 from discreet.census._pictures import Picture, checked_picture, level_errors, shares, size_errors, values
 from discreet.census._report import PublishedTable, Report, report_of
+from discreet.census._tabulation import Tabulation
 from discreet.census._totals import Population, Ratio, Total, Totals
-from discreet.census.estimates import Columns, Errors, Estimate, Layout, Measure, Sum, half_widths
+from discreet.census.estimates import Columns, Errors, Estimate, Layout, Measure, Sum
 from discreet.census.specs import Spec
 from discreet.charts import load_altair
 from discreet.errors import ParameterError, QueryError
@@ -88,7 +89,9 @@ class Publication(JsonRelease):
 
         Columns: the area; the cell of each column; ``value``, the published integer; ``unbiased``, the estimate that is
         right on average; its ``standard_error``; ``lower`` and ``upper``, its interval at `confidence`; and ``flag``:
-        ``held`` for a public total, ``imprecise`` by the rule of the specification.
+        ``held`` for a public total, ``imprecise`` by the rule of the specification. Where the specification says so,
+        imprecise numbers are null instead, ``withheld``, and each area has one more row with their sum; or an area is
+        shown by fewer columns, ``coarsened``. Noisy values alone decide, and `measurements` has all of them.
 
         `level` is one of the tree, or a kind of district; the smallest areas by default.
         Raises `QueryError` for a table that is not there, or that is not measured at the level or below.
@@ -97,50 +100,17 @@ class Publication(JsonRelease):
 
     def _pieces(self, name: str, level: str | None = None, confidence: float = 0.95) -> Iterator[pa.Table]:
         """The rows of `table`, of some areas at a time; raises before the first of them."""
-        columns = self.layout.columns_of(name)
-        level = self.last_level if level is None else level
-        if level in self.layout.spec.districts:
-            areas, *numbers = self._by_district(level, columns)
-            return iter([self._rows(columns, level, areas, (*numbers, confidence))])
-        place = self.layout.spec.geography.level(level)
-        names = self.layout.spec.geography.names[place]
-        variances = self.errors.cell_variance(place, columns)[:, None]
-        half_widths(variances[:1], confidence, heavy=self.errors.heavy)
-
-        def piece(areas: slice) -> pa.Table:
-            inside = names[areas]
-            unbiased = self.estimate.table(place, columns, areas).reshape(len(inside), -1)
-            values = self.totals.published(place, columns, areas).reshape(len(inside), -1)
-            return self._rows(columns, level, inside, (values, unbiased, variances[areas], confidence))
-
-        return map(piece, self._runs(len(names), columns))
+        columns, at = self.layout.columns_of(name), self.last_level if level is None else level
+        if at in self.layout.spec.districts:
+            return iter([Tabulation(self.totals).table(columns, at, confidence)])
+        self.errors.check_published(self.layout.spec.geography.level(at), columns)
+        runs = self._runs(self.layout.areas(at), columns)
+        return (Tabulation(self.totals, some).table(columns, at, confidence) for some in runs)
 
     def _runs(self, areas: int, columns: Columns) -> list[slice]:
         """All areas, in runs that have not too many cells together."""
         step = max(_AT_ONCE // self.layout.components.cells(columns), 1)
         return [slice(begin, min(begin + step, areas)) for begin in range(0, areas, step)]
-
-    def _rows(
-        self, columns: Columns, level: str, areas: Sequence[str], numbers: tuple[Any, Any, Any, float]
-    ) -> pa.Table:
-        """The rows of some areas, from their values, unbiased numbers and variances, areas by cells."""
-        values, unbiased, variances, confidence = numbers
-        half = half_widths(variances, confidence, heavy=self.errors.heavy)
-        held, levels = self.layout.held, self.layout.spec.geography.levels
-        is_held = held is not None and columns == () and level == levels[held[0]]
-        flags = np.full(values.size, 2) if is_held else self._imprecise(unbiased, variances).ravel().astype(np.int64)
-        return pa.Table.from_pydict(
-            {
-                level: listed(areas, np.repeat(np.arange(len(areas)), values.shape[1])),
-                **self._cell_columns(columns, len(areas)),
-                "value": values.ravel(),
-                "unbiased": unbiased.ravel(),
-                "standard_error": np.broadcast_to(np.sqrt(variances), values.shape).ravel(),
-                "lower": (unbiased - half).ravel(),
-                "upper": (unbiased + half).ravel(),
-                "flag": listed(("", "imprecise", "held"), flags),
-            }
-        )
 
     @cached_property
     def totals(self) -> Totals:
@@ -156,36 +126,6 @@ class Publication(JsonRelease):
         """A table at a level as a table of text, to print. Raises as `table`."""
         at = self.last_level if level is None else level
         return PublishedTable(name, at, self.table(name, at, confidence), confidence, self.loss)
-
-    def _cell_columns(self, columns: Columns, areas: int) -> dict[str, pa.Array[Any]]:
-        shape = tuple(self.layout.sizes[column] for column in columns)
-        places = np.indices(shape).reshape(len(columns), -1) if columns else ()
-        texts: dict[str, pa.Array[Any]] = {}
-        for column, place in zip(columns, places, strict=True):
-            cells = self.layout.columns[column]
-            words = [cells.text(i) for i in range(cells.size)]
-            texts[cells.name] = listed(words, np.tile(place, areas))
-        return texts
-
-    def _imprecise(self, unbiased: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """What the rule of precision says of each number, by noisy values alone."""
-        odd, errors = np.zeros(unbiased.shape, bool), np.sqrt(variances)
-        for rule, limit in self.layout.spec.precision.items():
-            match rule:
-                case "standard_error":
-                    odd |= errors > limit
-                case "half_width":
-                    odd |= half_widths(errors**2, 0.95, heavy=self.errors.heavy) > limit
-                case _:
-                    odd |= errors > limit * np.maximum(unbiased, 0.0)
-        return odd
-
-    def _by_district(self, kind: str, columns: Columns) -> tuple[list[str], Any, Any, Any]:
-        districts, one = self.layout.weights_of(kind), self.layout.components.one_cell(columns)
-        parts = [self.totals.over(areas, columns) for areas in districts]
-        variances = [self.errors.variance_of_sum(areas, columns, one) for areas in districts]
-        values, unbiased = (np.array([each[i].ravel() for each in parts]) for i in (0, 1))
-        return list(self.layout.spec.districts[kind]), values.astype(np.int64), unbiased, np.array(variances)[:, None]
 
     def total(self, name: str | None = None, *, areas: Sequence[Any] | None = None, where: str | None = None) -> Total:
         """How many people some areas have together, in the cells in which a condition holds. Costs nothing.
@@ -304,7 +244,7 @@ class Publication(JsonRelease):
         for (level, name), counts in self.measured.items():
             columns, is_level = self.layout.tables[name], level in geography.levels
             areas = geography.names[geography.level(level)] if is_level else tuple(self.layout.spec.districts[level])
-            texts = [each.to_pylist() for each in self._cell_columns(columns, 1).values()]
+            texts = [each.to_pylist() for each in Tabulation(self.totals).cell_names(columns, 1).values()]
             words = [", ".join(row) for row in zip(*texts, strict=True)] or [""]
             for some in self._runs(len(areas), columns):
                 inside, noisy = areas[some], counts[some].ravel()
@@ -438,7 +378,7 @@ class Publication(JsonRelease):
             "| unbiased | the least-squares estimate, right on average; it may be negative |",
             "| standard_error | of the unbiased number |",
             "| lower, upper | the interval of the unbiased number at 95 % |",
-            "| flag | held: a public total; imprecise: by the rule of precision |",
+            "| flag | held: a public total; imprecise, withheld or coarsened: by the rule of precision |",
             "",
         ]
         for column in self.layout.columns:

@@ -145,6 +145,12 @@ class Layout:
         is_level = place in geography.levels
         return self.tree.sizes[geography.level(place)] if is_level else len(self.spec.districts[place])
 
+    def names(self, place: str) -> tuple[str, ...]:
+        """The areas of a level, or the districts of a kind. Raises `ParameterError` for a name that neither has."""
+        if place in self.spec.districts:
+            return tuple(self.spec.districts[place])
+        return self.spec.geography.names[self.spec.geography.level(place)]
+
     def weights_of(self, kind: str) -> list[list[NDArray[np.float64] | None]]:
         """For each district of a kind its weights of areas, level by level."""
         geography = self.spec.geography

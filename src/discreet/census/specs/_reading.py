@@ -91,7 +91,8 @@ def spec_fields(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             level: at_key(f"held.{level}", lambda level=level, each=each: _totals(level, each, folder))
             for level, each in _table(data, "held").items()
         },
-        "precision": {rule: float(each) for rule, each in _table(data, "precision").items()},
+        "precision": {rule: float(each) for rule, each in _table(data, "precision").items() if rule != "action"},
+        "imprecise": _table(data, "precision").get("action", "mark"),
     }
 
 

@@ -24,6 +24,7 @@ Shares = Mapping[str, Any]
 """For each level a number, or a number for each table."""
 Districts = Mapping[str, tuple[str, ...]]
 """For each district the areas of the tree that it holds."""
+_ACTIONS = ("mark", "withhold", "coarsen")
 _PRECISION = ("standard_error", "cv", "half_width")
 
 
@@ -56,6 +57,9 @@ class Spec:
     precision
         From when on a number is marked as imprecise, by noisy values alone: greatest ``standard_error``, ``cv`` (the
         standard error over the value) or ``half_width`` at 95 %.
+    imprecise
+        What is done with such numbers: ``"mark"`` them; ``"withhold"`` them, with their sum in each area; or
+        ``"coarsen"`` the area's table to fewer columns, the last ones first. Totals are marked alone.
     file
         The file that it was read from, whose lines errors name. Not in the certificate.
 
@@ -74,6 +78,7 @@ class Spec:
     zeros: tuple[str, ...] = ()
     held: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
     precision: Mapping[str, float] = field(default_factory=dict[str, float])
+    imprecise: str = "mark"
     file: SpecFile | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -89,6 +94,8 @@ class Spec:
         for rule, limit in self.precision.items():
             if rule not in _PRECISION or not limit > 0:
                 raise ParameterError(f"precision.{rule}: a rule is a number above 0 for {', '.join(_PRECISION)}")
+        if self.imprecise not in _ACTIONS:
+            raise ParameterError(f"precision.action: it is one of {', '.join(_ACTIONS)}, not {self.imprecise!r}")
 
     def _check_tables(self) -> None:
         if not self.tables:
@@ -206,6 +213,7 @@ class Spec:
             "zeros": list(self.zeros),
             "held": {level: dict(totals) for level, totals in self.held.items()},
             "precision": {rule: str(limit) for rule, limit in self.precision.items()},
+            **({} if self.imprecise == "mark" else {"imprecise": self.imprecise}),
         }
 
     @classmethod
@@ -224,6 +232,7 @@ class Spec:
             zeros=tuple(map(str, data["zeros"])),
             held={str(level): dict(totals) for level, totals in data["held"].items()},
             precision={str(rule): float(each) for rule, each in data["precision"].items()},
+            imprecise=str(data.get("imprecise", "mark")),
         )
 
 
