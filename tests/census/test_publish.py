@@ -329,3 +329,20 @@ def test_shares_add_up_exactly() -> None:
     assert sum(prepared.shares.values()) == 1
     assert replace(prepared.layout.spec).tables == prepared.layout.spec.tables
     assert all(a <= b for a, b in pairwise(sorted(prepared.shares.values())))
+
+
+@pytest.mark.parametrize("imprecise", ["mark", "withhold", "coarsen"])
+def test_tables_are_the_same_whatever_areas_are_made_together(
+    session: dp.Session, imprecise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.census import _publication
+
+    made = census.publish(session, spec(precision={"cv": 0.05}, imprecise=imprecise), dp.rho(1))
+    asked = [(name, level) for name in made.layout.tables for level in LEVELS]
+    at_once, noisy = [made.table(*each) for each in asked], made.measurements()
+    monkeypatch.setattr(_publication, "_AT_ONCE", 1)
+    assert len(list(made._pieces("sex", "block"))) == 5
+    for each, table in zip(asked, at_once, strict=True):
+        rows = zip(made.table(*each).to_pylist(), table.to_pylist(), strict=True)
+        assert all(row == pytest.approx(other, rel=1e-12, abs=1e-9) for row, other in rows)
+    assert made.measurements().to_pylist() == noisy.to_pylist()

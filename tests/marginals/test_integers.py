@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linprog, minimize
 
-from discreet.marginals.trees import Tree, integers_near
+from discreet.marginals.trees import Slices, Tree, _integers, integers_near
 from discreet.marginals.trees._non_negative import cells_near, children_near, totals_near
 from discreet.marginals.trees._rounding import rounded_children, rounded_totals
 
@@ -73,6 +73,28 @@ def step(draws: np.random.Generator, cells: int, noise: float) -> None:
 @pytest.mark.parametrize("number", range(40))
 def test_integers_add_up(number: int) -> None:
     check(number)
+
+
+@pytest.mark.parametrize("number", range(1_040, 1_060))
+def test_integers_add_up_whatever_is_looked_at_together(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_integers, "_AT_ONCE", 1 + 7 * (number % 10))
+    check(number)
+
+
+def test_cells_are_asked_for_by_runs_of_areas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each area of a level is asked for once, in runs of whole families."""
+    monkeypatch.setattr(_integers, "_AT_ONCE", 12)
+    tree = Tree((np.zeros(3, np.int64), np.repeat(np.arange(3), [2, 1, 9])))
+    estimates = tree.sums(np.full((12, 3), 2.0))
+    asked: list[tuple[int, int, int]] = []
+
+    def made(level: int, areas: slice) -> NDArray[np.float64]:
+        asked.append((level, *areas.indices(tree.sizes[level])[:2]))
+        return estimates[level][areas]
+
+    whole = integers_near(tree, lambda level: estimates[level].sum(axis=1), lambda level: Slices(level, made))
+    assert (whole == 2).all()
+    assert asked == [(0, 0, 1), (1, 0, 3), (2, 0, 3), (2, 3, 12)]
 
 
 @pytest.mark.soak

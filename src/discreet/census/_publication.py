@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.census._files import integers_from_json, integers_to_json, write_folder
+from discreet.census._files import integers_from_json, integers_to_json, joined, listed, write_folder
 from discreet.census._pictures import Picture, checked_picture, level_errors, shares, size_errors, values
 from discreet.census._report import PublishedTable, Report, report_of
 from discreet.census._tabulation import Tabulation
 from discreet.census._totals import Population, Ratio, Total, Totals
-from discreet.census.estimates import Errors, Estimate, Layout, Measure, Sum
+from discreet.census.estimates import Columns, Errors, Estimate, Layout, Measure, Sum
 from discreet.census.specs import Spec
 from discreet.charts import load_altair
 from discreet.errors import ParameterError, QueryError
@@ -32,6 +32,8 @@ from discreet.release import JsonRelease
 __all__ = ["Publication"]
 
 _SHOWN = 1_000
+_AT_ONCE = 2**20
+"""Rows of a table that are made together: 8 MiB of each column of numbers."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -94,8 +96,21 @@ class Publication(JsonRelease):
         `level` is one of the tree, or a kind of district; the smallest areas by default.
         Raises `QueryError` for a table that is not there, or that is not measured at the level or below.
         """
-        at = self.last_level if level is None else level
-        return Tabulation(self.totals).table(self.layout.columns_of(name), at, confidence)
+        return joined(self._pieces(name, level, confidence))
+
+    def _pieces(self, name: str, level: str | None = None, confidence: float = 0.95) -> Iterator[pa.Table]:
+        """The rows of `table`, of some areas at a time; raises before the first of them."""
+        columns, at = self.layout.columns_of(name), self.last_level if level is None else level
+        if at in self.layout.spec.districts:
+            return iter([Tabulation(self.totals).table(columns, at, confidence)])
+        self.errors.check_published(self.layout.spec.geography.level(at), columns)
+        runs = self._runs(self.layout.areas(at), columns)
+        return (Tabulation(self.totals, some).table(columns, at, confidence) for some in runs)
+
+    def _runs(self, areas: int, columns: Columns) -> list[slice]:
+        """All areas, in runs that have not too many cells together."""
+        step = max(_AT_ONCE // self.layout.components.cells(columns), 1)
+        return [slice(begin, min(begin + step, areas)) for begin in range(0, areas, step)]
 
     @cached_property
     def totals(self) -> Totals:
@@ -212,32 +227,35 @@ class Publication(JsonRelease):
         areas, cells = np.nonzero(self.leaves)
         repeats = self.leaves[areas, cells]
         area, cell = np.repeat(areas, repeats), np.repeat(cells, repeats)
-        names = np.array(self.layout.spec.geography.names[self.errors.depth], object)
+        names = pa.array(self.layout.spec.geography.names[self.errors.depth], pa.string())
         places = np.unravel_index(cell, self.layout.sizes) if self.layout.sizes else ()
         columns = {
             column.name: column.values(np.asarray(place, np.int64), np.full(len(cell), 0.5))
             for column, place in zip(self.layout.columns, places, strict=True)
         }
-        return pa.table({self.last_level: pa.array(names[area], pa.string()), **columns})
+        return pa.table({self.last_level: names.take(pa.array(area, pa.int64())), **columns})
 
     def measurements(self) -> pa.Table:
         """The noisy counts themselves with their variances: for whoever has a better estimate. Costs nothing."""
-        tables: list[pa.Table] = []
+        return joined(self._noisy_pieces())
+
+    def _noisy_pieces(self) -> Iterator[pa.Table]:
+        geography = self.layout.spec.geography
         for (level, name), counts in self.measured.items():
-            columns, geography = self.layout.tables[name], self.layout.spec.geography
-            is_level = level in geography.levels
+            columns, is_level = self.layout.tables[name], level in geography.levels
             areas = geography.names[geography.level(level)] if is_level else tuple(self.layout.spec.districts[level])
-            cells = Tabulation(self.totals).cell_names(columns, len(areas))
-            words = [", ".join(row) for row in zip(*(each.to_pylist() for each in cells.values()), strict=True)]
-            tables.append(pa.Table.from_pydict({
-                "level": pa.array([level] * counts.size, pa.string()),
-                "table": pa.array([name] * counts.size, pa.string()),
-                "area": pa.array(np.repeat(np.array(areas, object), counts.shape[1]), pa.string()),
-                "cell": pa.array(words or [""] * counts.size, pa.string()),
-                "noisy": counts.ravel(),
-                "variance": np.full(counts.size, self.errors.noise[level, name]),
-            }))  # fmt: skip
-        return pa.concat_tables(tables)
+            texts = [each.to_pylist() for each in Tabulation(self.totals).cell_names(columns, 1).values()]
+            words = [", ".join(row) for row in zip(*texts, strict=True)] or [""]
+            for some in self._runs(len(areas), columns):
+                inside, noisy = areas[some], counts[some].ravel()
+                yield pa.Table.from_pydict({
+                    "level": listed([level], np.zeros(noisy.size, np.int64)),
+                    "table": listed([name], np.zeros(noisy.size, np.int64)),
+                    "area": listed(inside, np.repeat(np.arange(len(inside)), len(words))),
+                    "cell": listed(words, np.tile(np.arange(len(words)), len(inside))),
+                    "noisy": noisy,
+                    "variance": np.full(noisy.size, self.errors.noise[level, name]),
+                })  # fmt: skip
 
     def plot(self, what: Picture = "errors", table: str | None = None, level: str | None = None) -> Any:
         """A picture as an altair chart, which a notebook shows and ``.save`` writes. Costs nothing.
@@ -278,13 +296,13 @@ class Publication(JsonRelease):
         else:
             super().save(path)
 
-    def _files(self) -> Iterator[tuple[str, pa.Table]]:
-        """Every table at every level where it is published, and the noisy counts, by name."""
+    def _files(self) -> Iterator[tuple[str, Iterator[pa.Table]]]:
+        """The pieces of every table at every level where it is published, and of the noisy counts, by name."""
         for name in self.layout.tables:
             for level in (*self.layout.spec.geography.levels, *self.layout.spec.districts):
                 with suppress(QueryError):
-                    yield f"{name}.{level}", self.table(name, level)
-        yield "noisy_counts", self.measurements()
+                    yield f"{name}.{level}", self._pieces(name, level)
+        yield "noisy_counts", self._noisy_pieces()
 
     def content(self) -> dict[str, Any]:
         """The specification, the cells, the noise, the noisy counts and the integers."""

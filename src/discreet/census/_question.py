@@ -16,7 +16,7 @@ from discreet.census._publication import Publication
 from discreet.census.estimates import Errors, Estimate, Layout, Measure, planned_shares
 from discreet.census.specs import Spec
 from discreet.errors import ParameterError
-from discreet.marginals.trees import Tree, integers_near
+from discreet.marginals.trees import Slices, Tree, integers_near
 from discreet.policy import Policy
 from discreet.prices import Additive, Prices, Purse, additive_to_json, check_spend, with_noise
 from discreet.privacy import Loss
@@ -38,6 +38,10 @@ class Publish:
     def prepare(self, terms: Terms) -> PreparedPublication:
         """Check it under public terms. Raises `QueryError` and `ParameterError` for what cannot be published."""
         check_spend(self.spend)
+        with self.spec.naming_lines():
+            return self._prepared(terms)
+
+    def _prepared(self, terms: Terms) -> PreparedPublication:
         layout = Layout.of_policy(self.spec, terms.policy)
         rows = layout.rows(terms.policy)
         terms.accept(rows)
@@ -175,7 +179,14 @@ def published_integers(estimate: Estimate) -> NDArray[np.int64]:
     layout = estimate.layout
     tree = Tree(layout.tree.parents[: estimate.errors.depth])
 
-    def cells(level: int) -> NDArray[np.float64]:
-        return estimate.cells(level, layout.detail).reshape(tree.sizes[level], -1)
+    def cells(level: int, areas: slice) -> NDArray[np.float64]:
+        some = estimate.cells(level, layout.detail, areas)
+        return some.reshape(len(some), -1)
 
-    return integers_near(tree, lambda level: estimate.cells(level, ()), cells, layout.allowed.ravel(), layout.held)
+    return integers_near(
+        tree,
+        lambda level: estimate.cells(level, ()),
+        lambda level: Slices(level, cells),
+        layout.allowed.ravel(),
+        layout.held,
+    )

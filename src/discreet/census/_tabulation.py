@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from discreet.census._files import listed
 from discreet.census._totals import Totals
 from discreet.census.estimates import Columns, Errors, Layout, half_widths
 
@@ -32,9 +33,10 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Tabulation:
-    """Tables of a publication at its levels and of its districts."""
+    """Tables of a publication at its levels, of some areas of one or of all, and of its districts."""
 
     totals: Totals
+    areas: slice = field(default_factory=lambda: slice(None))
 
     @property
     def layout(self) -> Layout:
@@ -48,7 +50,7 @@ class Tabulation:
 
     def table(self, columns: Columns, place: str, confidence: float) -> pa.Table:
         """See `Publication.table`: rows of an area stand together, areas in the order of the tree."""
-        names, cells = self.layout.names(place), self._cells(columns, place)
+        names, cells = self.layout.names(place)[self.areas], self._cells(columns, place)
         odd = self._imprecise(cells) if self.layout.spec.precision else np.zeros(cells.values.shape, bool)
         if self._is_held(columns, place):
             flags = np.where(np.ones_like(odd), "held", "")
@@ -68,8 +70,8 @@ class Tabulation:
         texts: dict[str, pa.Array[Any]] = {}
         for column, place in zip(columns, places, strict=True):
             cells = self.layout.columns[column]
-            words = pa.array([cells.text(i) for i in range(cells.size)], pa.string())
-            texts[cells.name] = words.take(pa.array(np.tile(place, areas), pa.int64()))
+            words = [cells.text(i) for i in range(cells.size)]
+            texts[cells.name] = listed(words, np.tile(place, areas)).cast(pa.string())
         return texts
 
     def _cells(self, columns: Columns, place: str) -> Cells:
@@ -80,9 +82,9 @@ class Tabulation:
             values, unbiased = (np.array([each[i].ravel() for each in parts]) for i in (0, 1))
         else:
             level = self.layout.spec.geography.level(place)
-            spread = self.errors.cell_variance(level, columns)
-            unbiased = self.totals.unbiased(level, columns).reshape(len(spread), -1)
-            values = self.totals.published(level, columns).reshape(len(spread), -1)
+            spread = self.errors.cell_variance(level, columns)[self.areas]
+            unbiased = self.totals.estimate.table(level, columns, self.areas).reshape(len(spread), -1)
+            values = self.totals.published(level, columns, self.areas).reshape(len(spread), -1)
         return Cells(columns, values.astype(np.int64), unbiased, np.repeat(spread[:, None], values.shape[1], axis=1))
 
     def _is_held(self, columns: Columns, place: str) -> bool:
@@ -124,7 +126,8 @@ class Tabulation:
         shape = tuple(self.layout.sizes[column] for column in columns)
         if place not in self.layout.spec.districts:
             level = self.layout.spec.geography.level(place)
-            return self.errors.variances_of(level, columns, inside.astype(np.float64), areas)[:, None]
+            begin = self.areas.start or 0
+            return self.errors.variances_of(level, columns, inside.astype(np.float64), areas + begin)[:, None]
         every = self.layout.weights_of(place)
         return np.array([
             [self.errors.variance_of_sum(every[i], columns, own.reshape(shape).astype(np.float64))]
@@ -182,7 +185,7 @@ class Tabulation:
         }
         mask = None if blank is None else blank.ravel()
         return pa.Table.from_pydict({
-            place: pa.array(np.repeat(np.array(names, object), cells.values.shape[1]), pa.string()),
+            place: listed(names, np.repeat(np.arange(len(names)), cells.values.shape[1])).cast(pa.string()),
             **self.cell_names(cells.columns, len(names)),
             **{name: pa.array(each.ravel(), mask=mask) for name, each in numbers.items()},
             "flag": pa.array(flags.ravel(), pa.string()),

@@ -129,9 +129,9 @@ class Totals:
         """The variances."""
         return self.estimate.errors
 
-    def published(self, level: int, columns: Columns) -> NDArray[np.int64]:
-        """The published integers of a table, area by area."""
-        cells = self.integers[level].reshape(-1, *self.layout.sizes)
+    def published(self, level: int, columns: Columns, areas: slice = slice(None)) -> NDArray[np.int64]:
+        """The published integers of a table, area by area, of some areas of a level."""
+        cells = self.integers[level][areas].reshape(-1, *self.layout.sizes)
         return self.layout.components.summed(cells, self.layout.detail, columns)
 
     def unbiased(self, level: int, columns: Columns) -> Numbers:

@@ -103,7 +103,7 @@ def marginals_of(
 
 def _summed(each: tuple[int, ...], block: tuple[int, ...], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     others = tuple(i for i, column in enumerate(block) if column not in each)
-    return np.array(counts.sum(axis=others, dtype=np.int64), np.int64, order="C")
+    return np.ascontiguousarray(counts.sum(axis=others, dtype=np.int64)) if others else counts.copy()
 
 
 def as_number(value: object) -> int:
@@ -163,7 +163,9 @@ class MarginalCounts:
                 np.add(combined, self._buffer[column, :n], out=combined, casting="unsafe")
             if small:
                 codes[:] = combined
-            np.add(counts, np.bincount(codes, minlength=counts.size), out=counts)
+                np.add(counts, np.bincount(codes, minlength=counts.size), out=counts)
+            else:  # in place: an array of all cells for each chunk of rows would take longer than the rows
+                np.add.at(counts, codes, 1)
         self._rows += n
         self._held = 0
 

@@ -117,6 +117,8 @@ class Components:
         cells = np.zeros((areas, *(self.sizes[column] for column in table)))
         for generator, component in components.items():
             shared = tuple(column for column in generator if column in table)
+            if any(set(shared) <= set(smaller) for smaller in self._within(generator)):
+                continue  # what a smaller generator holds, this component sums to 0
             part = self.summed(component, generator, shared)
             cells += self.spread(part, shared, table) / self.scale(table, shared)
         return cells

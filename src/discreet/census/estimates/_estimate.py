@@ -278,14 +278,14 @@ class Estimate:
         )
         return self.measured[place, name]
 
-    def table(self, level: int, table: Columns) -> Numbers:
-        """The estimate of each cell of a table, area by area."""
+    def table(self, level: int, table: Columns, areas: slice = slice(None)) -> Numbers:
+        """The estimate of each cell of a table, area by area, of some areas of a level."""
         self.errors.check_published(level, table)
-        return self.cells(level, table)
+        return self.cells(level, table, areas)
 
-    def cells(self, level: int, table: Columns) -> Numbers:
+    def cells(self, level: int, table: Columns, areas: slice = slice(None)) -> Numbers:
         """The least estimate of cells of any columns: what nothing measured is spread over cells alike."""
-        components = {each: arrays[level] for each, arrays in self.components.items() if level < len(arrays)}
+        components = {each: arrays[level][areas] for each, arrays in self.components.items() if level < len(arrays)}
         if not components:
             raise QueryError(f"nothing is measured at level {self.layout.spec.geography.levels[level]} or below")
         return self.layout.components.total(components, table)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.census.estimates._components import Columns, Components
 from discreet.census.specs._geography import Geography
+from discreet.census.specs._reading import at_key
 from discreet.census.specs._spec import Spec
 from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells, column_cells, private_table
@@ -47,19 +48,33 @@ class Layout:
     @classmethod
     def of_policy(cls, spec: Spec, policy: Policy) -> Layout:
         """Find the columns in a policy. Raises `QueryError` and `ParameterError` for what cannot be published."""
-        table, private = private_table(policy, spec.table)
-        declared = private.columns
-        names = list(dict.fromkeys(
-            match_name(column, declared, table, "column") for columns in spec.tables.values() for column in columns
-        ))  # fmt: skip
-        hidden = next((name for name in (*names, spec.column) if name in policy.identifiers(table)), None)
-        if hidden is not None:
-            raise QueryError(f"{hidden} says whose a row is, and cannot be published; leave it out")
-        chosen = {match_name(name, names, "the tables", "column"): choice for name, choice in spec.cells.items()}
-        columns = tuple(column_cells(table, name, declared[name], chosen.get(name)) for name in names)
-        unlisted = next((column.name for column in columns if column.keys == ()), None)
-        if unlisted is not None:
-            raise QueryError(f"{table}.{unlisted} has no public keys: list them in the policy; cells must be public")
+        table, private = at_key("table", lambda: private_table(policy, spec.table))
+        declared, tables_of = private.columns, dict[str, str]()
+        for each, columns in spec.tables.items():
+            for column in columns:
+                name = at_key(f"tables.{each}", lambda column=column: match_name(column, declared, table, "column"))
+                tables_of.setdefault(name, each)
+        for name, each in (*tables_of.items(), (spec.column, None)):
+            if name in policy.identifiers(table):
+                where = "geography.column" if each is None else f"tables.{each}"
+                raise QueryError(f"{where}: {name} says whose a row is, and cannot be published; leave it out")
+        chosen = {
+            at_key(f"cells.{name}", lambda name=name: match_name(name, tables_of, "the tables", "column")): choice
+            for name, choice in spec.cells.items()
+        }
+        columns = tuple(
+            at_key(
+                f"cells.{name}" if name in chosen else f"tables.{each}",
+                lambda name=name: column_cells(table, name, declared[name], chosen.get(name)),
+            )
+            for name, each in tables_of.items()
+        )
+        for column in columns:
+            if column.keys == ():
+                raise QueryError(
+                    f"tables.{tables_of[column.name]}: {table}.{column.name} has no public keys: list them in the "
+                    "policy; cells must be public"
+                )
         layout = cls(spec, columns)
         layout.check()
         return layout
@@ -69,8 +84,9 @@ class Layout:
         every = sum(self.tree.sizes) * math.prod(self.sizes)
         if every > _MOST_CELLS:
             raise ParameterError(
-                f"all columns together have {math.prod(self.sizes):,} cells in each of {sum(self.tree.sizes):,} areas, "
-                f"and {_MOST_CELLS:,} are the most; use coarser cells, fewer columns or larger areas"
+                f"tables: all columns together have {math.prod(self.sizes):,} cells in each of "
+                f"{sum(self.tree.sizes):,} areas, and {_MOST_CELLS:,} are the most; use coarser cells, fewer columns "
+                "or larger areas, or publish the areas in parts, as docs/scale.md does"
             )
         if not self.allowed.any():
             raise ParameterError("zeros: these conditions leave no cell for anybody to be in")
@@ -159,8 +175,9 @@ class Layout:
     def rows(self, policy: Policy) -> BoundedAggregate:
         """The rows that count, by area and by the cells of each column."""
         table = match_name(self.spec.table, policy.tables, "the policy", "table")
-        area = match_name(self.spec.column, policy.tables[table].columns, table, "column")
-        keys = area_keys(self.spec.geography, f"{table}.{area}", policy.tables[table].columns[area].type)
+        declared = policy.tables[table].columns
+        area = at_key("geography.column", lambda: match_name(self.spec.column, declared, table, "column"))
+        keys = area_keys(self.spec.geography, f"{table}.{area}", declared[area].type)
         return coded_rows(policy, table, {area: keys, **{each.name: each.coded for each in self.columns}})
 
     @with_room
@@ -200,8 +217,10 @@ def area_keys(geography: Geography, where: str, kind: str) -> tuple[Key, ...]:
     if kind == "string":
         return names
     if kind != "int":
-        raise QueryError(f"{where} names areas, and must be an int or a string, not a {kind}")
+        raise QueryError(f"geography.column: {where} names areas, and must be an int or a string, not a {kind}")
     try:
         return tuple(map(int, names))
     except ValueError:
-        raise ParameterError(f"{where} is an int, and the list of areas has names that are none") from None
+        raise ParameterError(
+            f"geography.areas: {where} is an int, and the list of areas has names that are none"
+        ) from None

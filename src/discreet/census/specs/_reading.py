@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
@@ -12,11 +14,33 @@ from discreet.census.specs._geography import Geography, read_public
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.toml_lines import key_lines, line_of
 
-__all__ = ["at_key", "only_keys", "read_geography", "read_spec", "read_table", "required", "spec_fields"]
+__all__ = ["SpecFile", "at_key", "only_keys", "read_geography", "read_spec", "read_table", "required", "spec_fields"]
 
 _KEYS = frozenset({"table", "geography", "cells", "tables", "shares", "districts", "zeros", "held", "precision"})
 _GEOGRAPHY = frozenset({"areas", "levels", "column", "root"})
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFile:
+    """The TOML file that a specification was read from, so that errors name its lines."""
+
+    path: Path
+    text: str
+
+    @contextmanager
+    def naming_lines(self) -> Generator[None]:
+        """Errors that begin with a key of the file name the file, and its line; others are left as they are."""
+        try:
+            yield
+        except DiscreetError as error:
+            line = self._line(str(error))
+            if line is None:
+                raise
+            raise type(error)(f"{self.path}, line {line}: {error}") from None
+
+    def _line(self, message: str) -> int | None:
+        return line_of(tuple(message.split(":", 1)[0].split(".")), key_lines(self.text))
 
 
 def read_spec(
@@ -33,10 +57,15 @@ def read_spec(
         raise DataError(f"{path} cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:
         raise ParameterError(f"{path} is not valid TOML: {error}") from None
+    file = SpecFile(path, text)
     try:
-        return kind(**(fields or spec_fields)(data, path.parent))
+        with file.naming_lines():
+            if fields is not None:
+                return kind(**fields(data, path.parent))
+            return kind(**spec_fields(data, path.parent), file=file)
     except (ParameterError, DataError) as error:
-        raise type(error)(f"{_located(path, text, str(error))}: {error}") from None
+        named = str(error).startswith(str(path))
+        raise type(error)(str(error) if named else f"{path}: {error}") from None
 
 
 def spec_fields(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -155,10 +184,3 @@ def _missing(key: str) -> NoReturn:
         "geography.levels": 'levels = ["state", "county"], from large to small',
     }[key]
     raise ParameterError(f"{key}: is missing; write for example {example}")
-
-
-def _located(path: Path, text: str, message: str) -> str:
-    """The file, with the line of the key that a message begins with."""
-    key = tuple(message.split(":", 1)[0].split("."))
-    line = line_of(key, key_lines(text))
-    return str(path) if line is None else f"{path}, line {line}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from discreet.census.specs._geography import Geography
-from discreet.census.specs._reading import at_key, read_spec, spec_fields
+from discreet.census.specs._reading import SpecFile, at_key, read_spec, spec_fields
 from discreet.errors import ParameterError
 from discreet.marginals import CellChoice
 from discreet.rational import rational
@@ -59,6 +60,8 @@ class Spec:
     imprecise
         What is done with such numbers: ``"mark"`` them; ``"withhold"`` them, with their sum in each area; or
         ``"coarsen"`` the area's table to fewer columns, the last ones first. Totals are marked alone.
+    file
+        The file that it was read from, whose lines errors name. Not in the certificate.
 
     Raises `ParameterError` for what contradicts itself. What needs the policy is checked when it is planned.
     """
@@ -76,6 +79,7 @@ class Spec:
     held: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
     precision: Mapping[str, float] = field(default_factory=dict[str, float])
     imprecise: str = "mark"
+    file: SpecFile | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", {name: tuple(columns) for name, columns in self.tables.items()})
@@ -168,6 +172,12 @@ class Spec:
             raise ParameterError(f"held.{level}: a total is a whole number from 0")
         if len(self.held) > 1:
             raise ParameterError("held: hold the totals of one level; those above it follow")
+
+    @contextmanager
+    def naming_lines(self) -> Generator[None]:
+        """Errors that begin with a key of the specification name its line, if it was read from a file."""
+        with nullcontext() if self.file is None else self.file.naming_lines():
+            yield
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Spec:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,28 +13,49 @@ from discreet.marginals.trees._non_negative import cells_near, children_near, to
 from discreet.marginals.trees._rounding import rounded_children, rounded_totals
 from discreet.marginals.trees._tree import Tree
 
-__all__ = ["integers_near"]
+__all__ = ["Slices", "integers_near"]
 
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
+_AT_ONCE = 2**21
+"""Cells of children that are looked at together, if they have more than one parent: 16 MiB of each array of them."""
+
+
+class Rows(Protocol):
+    """Areas by cells: an array, or what makes one of some areas when these are asked for."""
+
+    def __getitem__(self, areas: slice, /) -> Numbers: ...
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The cells of a level, made for some areas at a time: all at once may be more than fits."""
+
+    level: int
+    cells: Callable[[int, slice], Numbers]
+
+    def __getitem__(self, areas: slice, /) -> Numbers:
+        return self.cells(self.level, areas)
 
 
 def integers_near(
     tree: Tree,
     totals: Callable[[int], Numbers],
-    cells: Callable[[int], Numbers],
+    cells: Callable[[int], Rows],
     allowed: NDArray[np.bool_] | None = None,
     held: tuple[int, Places] | None = None,
 ) -> Places:
     """The integers of the areas of the last level, by cells; those of other levels are sums of them.
 
     From the root down, each area's total and then its cells are the non-negative ones nearest to their estimates that
-    add up to those above, rounded within 1. Post-processing: it costs nothing.
+    add up to those above, rounded within 1. Post-processing: it costs nothing. Given what is above, the children of one
+    area do not depend on those of another: they are made of some areas at a time, so that memory is for these and for
+    the integers.
 
     Parameters
     ----------
     totals, cells
-        Of a level the estimates of the areas' totals, and of their cells, areas by cells.
+        Of a level the estimates of the areas' totals, and of their cells, areas by cells: an array, or `Slices`.
     allowed
         Which cells may have people; the others stay 0.
     held
@@ -46,16 +69,31 @@ def integers_near(
            [3, 3]])
     """
     integer_totals = _integer_totals(tree, totals, held)
-    root = _allowed(cells(0)[0], allowed)
+    root = _allowed(cells(0)[:][0], allowed)
     near = cells_near(root, int(integer_totals[0][0]))
     columns = Tree((np.zeros(len(near), np.int64),))
     integers = rounded_totals(columns, 1, near, integer_totals[0])[None]
     for level in range(1, tree.levels):
-        estimate = cells(level)
-        estimate = estimate + ((integer_totals[level] - estimate.sum(axis=1)) / estimate.shape[1])[:, None]
-        sparse = children_near(tree, level, estimate, integers, integer_totals[level])
-        integers = rounded_children(tree, level, sparse, integers, integer_totals[level])
+        above, estimates = integers, cells(level)
+        integers = np.empty((tree.sizes[level], above.shape[1]), np.int64)
+        for parents in _some(tree, level - 1, above.shape[1]):
+            family, children = tree.family(level - 1, parents.start, parents.stop)
+            totals_here, estimate = integer_totals[level][children], estimates[children]
+            estimate = estimate + ((totals_here - estimate.sum(axis=1)) / estimate.shape[1])[:, None]
+            sparse = children_near(family, 2, estimate, above[parents], totals_here)
+            integers[children] = rounded_children(family, 2, sparse, above[parents], totals_here)
     return integers
+
+
+def _some(tree: Tree, level: int, cells: int) -> Iterator[slice]:
+    """The areas of a level, in runs that have not too many cells of children together."""
+    ends = np.append(tree.starts[level][1:], tree.sizes[level + 1]) * cells
+    begin = 0
+    while begin < len(ends):
+        before = int(ends[begin - 1]) if begin else 0
+        end = max(int(np.searchsorted(ends, before + _AT_ONCE, side="right")), begin + 1)
+        yield slice(begin, end)
+        begin = end
 
 
 def _integer_totals(tree: Tree, totals: Callable[[int], Numbers], held: tuple[int, Places] | None) -> list[Places]:

@@ -70,6 +70,18 @@ class Tree:
         """For each level but the last the place, in the level below, of the first child of each of its areas."""
         return tuple(np.flatnonzero(np.diff(each, prepend=-1)) for each in self.parents)
 
+    def family(self, level: int, begin: int, end: int) -> tuple[Tree, slice]:
+        """Some areas of a level with their children, below a root of their own; and which areas the children are.
+
+        >>> tree = Tree.of_parents([[0, 0, 0], [0, 1, 1, 2]])
+        >>> tree.family(1, 1, 3)[0].parents, tree.family(1, 1, 3)[1]
+        ((array([0, 0]), array([0, 0, 1])), slice(1, 4, None))
+        """
+        starts, below = self.starts[level], self.parents[level]
+        last = int(starts[end]) if end < len(starts) else len(below)
+        children = slice(int(starts[begin]), last)
+        return Tree((np.zeros(end - begin, np.int64), below[children] - begin)), children
+
     def up(self, level: int, below: NDArray[Any]) -> NDArray[Any]:
         """For each area of a level the sum of what its children have, by rows."""
         return np.add.reduceat(below, self.starts[level], axis=0)
