@@ -78,7 +78,7 @@ def expected() -> list[float]:
 
 
 def is_right(beliefs: list[float]) -> bool:
-    # A seventh of the deals is kept, more than 2,500: 6.5 standard deviations, and the class's share, which counts as one deal.
+    # A seventh of the deals is kept, more than 2,500: 6.5 standard deviations, and the share that counts as one deal.
     return bool(np.allclose(beliefs, expected(), atol=6.5 * (0.25 / 2_500) ** 0.5 + 1e-3))
 
 
