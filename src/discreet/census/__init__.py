@@ -10,9 +10,32 @@ from discreet.census._publication import Publication
 from discreet.census._publish import KIND, load, plan, plan_question, publish, spec_for
 from discreet.census._question import PreparedPublication, Publish
 from discreet.census._report import Report, ReportRow
+from discreet.census._tabulation import selection_bias
 from discreet.census._totals import Ratio, Total
+from discreet.census.details import (
+    DETAIL_KIND,
+    Detail,
+    DetailPlan,
+    DetailSpec,
+    DetailTables,
+    GroupTotal,
+    PreparedDetail,
+    PublishDetail,
+    detail,
+    load_detail,
+    plan_detail,
+    plan_detail_question,
+)
 from discreet.census.estimates import Errors, Estimate, Layout
-from discreet.census.histograms import Histogram, histogram, load_histogram, plan_histogram
+from discreet.census.histograms import (
+    CountCells,
+    Histogram,
+    HistogramPlan,
+    histogram,
+    load_histogram,
+    plan_histogram,
+    plan_histogram_question,
+)
 from discreet.census.marginal_tables import (
     MARGINALS_KIND,
     Estimated,
@@ -28,37 +51,53 @@ from discreet.census.marginal_tables import (
 from discreet.census.specs import Geography, Spec
 
 __all__ = [
+    "DETAIL_KIND",
     "KIND",
     "MARGINALS_KIND",
     "CensusPlan",
+    "CountCells",
+    "Detail",
+    "DetailPlan",
+    "DetailSpec",
+    "DetailTables",
     "Errors",
     "Estimate",
     "Estimated",
     "Geography",
+    "GroupTotal",
     "Histogram",
+    "HistogramPlan",
     "Layout",
     "MarginalTables",
     "MarginalsPlan",
+    "PreparedDetail",
     "PreparedMarginals",
     "PreparedPublication",
     "Publication",
     "Publish",
+    "PublishDetail",
     "PublishMarginals",
     "Ratio",
     "Report",
     "ReportRow",
     "Spec",
     "Total",
+    "detail",
     "histogram",
     "load",
+    "load_detail",
     "load_histogram",
     "load_marginals",
     "marginals",
     "plan",
+    "plan_detail",
+    "plan_detail_question",
     "plan_histogram",
+    "plan_histogram_question",
     "plan_marginals",
     "plan_marginals_question",
     "plan_question",
     "publish",
+    "selection_bias",
     "spec_for",
 ]

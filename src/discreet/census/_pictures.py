@@ -46,6 +46,8 @@ def values(table: pa.Table, level: str, title: str, cost: str) -> dict[str, Any]
     texts = [name for name in table.column_names if name not in _NUMBERS and name != level]
     rows: list[AreaValue] = []
     for row in table.to_pylist():
+        if row["value"] is None:
+            continue
         name = " · ".join([str(row[level]), *(str(row[text]) for text in texts)])
         rows.append(AreaValue(name, row["value"], row["unbiased"], row["upper"] - row["unbiased"]))
     return area_chart(rows, title, [f"cost {cost}"])

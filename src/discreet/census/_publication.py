@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from discreet.census._files import integers_from_json, integers_to_json, write_folder
 from discreet.census._pictures import Picture, checked_picture, level_errors, shares, size_errors, values
 from discreet.census._report import PublishedTable, Report, report_of
+from discreet.census._tabulation import Tabulation
 from discreet.census._totals import Population, Ratio, Total, Totals
-from discreet.census.estimates import Columns, Errors, Estimate, Layout, Measure, Sum, half_widths
+from discreet.census.estimates import Errors, Estimate, Layout, Measure, Sum
 from discreet.census.specs import Spec
 from discreet.charts import load_altair
 from discreet.errors import ParameterError, QueryError
@@ -86,37 +87,15 @@ class Publication(JsonRelease):
 
         Columns: the area; the cell of each column; ``value``, the published integer; ``unbiased``, the estimate that is
         right on average; its ``standard_error``; ``lower`` and ``upper``, its interval at `confidence`; and ``flag``:
-        ``held`` for a public total, ``imprecise`` by the rule of the specification.
+        ``held`` for a public total, ``imprecise`` by the rule of the specification. Where the specification says so,
+        imprecise numbers are null instead, ``withheld``, and each area has one more row with their sum; or an area is
+        shown by fewer columns, ``coarsened``. Noisy values alone decide, and `measurements` has all of them.
 
         `level` is one of the tree, or a kind of district; the smallest areas by default.
         Raises `QueryError` for a table that is not there, or that is not measured at the level or below.
         """
-        columns = self.layout.columns_of(name)
-        geography = self.layout.spec.geography
-        level = self.last_level if level is None else level
-        if level in self.layout.spec.districts:
-            areas, values, unbiased, variances = self._by_district(level, columns)
-        else:
-            place = geography.level(level)
-            areas = list(geography.names[place])
-            unbiased = self.estimate.table(place, columns).reshape(len(areas), -1)
-            values = self.totals.published(place, columns).reshape(len(areas), -1)
-            variances = np.repeat(self.errors.cell_variance(place, columns)[:, None], values.shape[1], axis=1)
-        half = half_widths(variances, confidence, heavy=self.errors.heavy)
-        is_held = self.layout.held is not None and columns == () and level == geography.levels[self.layout.held[0]]
-        flags = np.where(is_held, "held", self._flags(unbiased, variances))
-        return pa.Table.from_pydict(
-            {
-                level: pa.array(np.repeat(np.array(areas, object), values.shape[1]), pa.string()),
-                **self._cell_columns(columns, len(areas)),
-                "value": values.ravel(),
-                "unbiased": unbiased.ravel(),
-                "standard_error": np.sqrt(variances).ravel(),
-                "lower": (unbiased - half).ravel(),
-                "upper": (unbiased + half).ravel(),
-                "flag": pa.array(flags, pa.string()),
-            }
-        )
+        at = self.last_level if level is None else level
+        return Tabulation(self.totals).table(self.layout.columns_of(name), at, confidence)
 
     @cached_property
     def totals(self) -> Totals:
@@ -132,38 +111,6 @@ class Publication(JsonRelease):
         """A table at a level as a table of text, to print. Raises as `table`."""
         at = self.last_level if level is None else level
         return PublishedTable(name, at, self.table(name, at, confidence), confidence, self.loss)
-
-    def _cell_columns(self, columns: Columns, areas: int) -> dict[str, pa.Array[Any]]:
-        shape = tuple(self.layout.sizes[column] for column in columns)
-        places = np.indices(shape).reshape(len(columns), -1) if columns else ()
-        texts: dict[str, pa.Array[Any]] = {}
-        for column, place in zip(columns, places, strict=True):
-            cells = self.layout.columns[column]
-            words = pa.array([cells.text(i) for i in range(cells.size)], pa.string())
-            texts[cells.name] = words.take(pa.array(np.tile(place, areas), pa.int64()))
-        return texts
-
-    def _flags(self, unbiased: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[Any]:
-        """What the rule of precision says of each number, by noisy values alone."""
-        odd = np.zeros(unbiased.size, bool)
-        errors, values = np.sqrt(variances).ravel(), unbiased.ravel()
-        for rule, limit in self.layout.spec.precision.items():
-            match rule:
-                case "standard_error":
-                    odd |= errors > limit
-                case "half_width":
-                    odd |= half_widths(errors**2, 0.95, heavy=self.errors.heavy) > limit
-                case _:
-                    odd |= errors > limit * np.maximum(values, 0.0)
-        return np.where(odd, "imprecise", "")
-
-    def _by_district(self, kind: str, columns: Columns) -> tuple[list[str], Any, Any, Any]:
-        districts, one = self.layout.weights_of(kind), self.layout.components.one_cell(columns)
-        parts = [self.totals.over(areas, columns) for areas in districts]
-        variances = [self.errors.variance_of_sum(areas, columns, one) for areas in districts]
-        values, unbiased = (np.array([each[i].ravel() for each in parts]) for i in (0, 1))
-        spread = np.repeat(np.array(variances)[:, None], values.shape[1], axis=1)
-        return list(self.layout.spec.districts[kind]), values.astype(np.int64), unbiased, spread
 
     def total(self, name: str | None = None, *, areas: Sequence[Any] | None = None, where: str | None = None) -> Total:
         """How many people some areas have together, in the cells in which a condition holds. Costs nothing.
@@ -280,7 +227,7 @@ class Publication(JsonRelease):
             columns, geography = self.layout.tables[name], self.layout.spec.geography
             is_level = level in geography.levels
             areas = geography.names[geography.level(level)] if is_level else tuple(self.layout.spec.districts[level])
-            cells = self._cell_columns(columns, len(areas))
+            cells = Tabulation(self.totals).cell_names(columns, len(areas))
             words = [", ".join(row) for row in zip(*(each.to_pylist() for each in cells.values()), strict=True)]
             tables.append(pa.Table.from_pydict({
                 "level": pa.array([level] * counts.size, pa.string()),
@@ -413,7 +360,7 @@ class Publication(JsonRelease):
             "| unbiased | the least-squares estimate, right on average; it may be negative |",
             "| standard_error | of the unbiased number |",
             "| lower, upper | the interval of the unbiased number at 95 % |",
-            "| flag | held: a public total; imprecise: by the rule of precision |",
+            "| flag | held: a public total; imprecise, withheld or coarsened: by the rule of precision |",
             "",
         ]
         for column in self.layout.columns:

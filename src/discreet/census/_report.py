@@ -138,6 +138,8 @@ class PublishedTable(ShownTable):
 
 
 def _text(name: str, value: object) -> str:
+    if value is None:
+        return ""
     if name == "value":
         return f"{value:,}"
     return f"{value:,.1f}" if name in _NUMBERS else str(value)

@@ -248,10 +248,7 @@ class Totals:
 
     def people_of(self, population: Mapping[str, float], place: str) -> Numbers:
         """Public numbers of people, of each area of a level or district of a kind. Raises as `people_in`."""
-        geography = self.layout.spec.geography
-        is_level = place in geography.levels
-        names = geography.names[geography.level(place)] if is_level else tuple(self.layout.spec.districts[place])
-        return _by_name(population, names)
+        return _by_name(population, self.layout.names(place))
 
     def people_in(self, population: Population, areas: Sequence[Any] | None) -> float:
         """The public number of people of all areas that are asked about.

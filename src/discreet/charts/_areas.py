@@ -62,8 +62,10 @@ def area_error_chart(errors: Sequence[AreaError], title: str, axis: str, notes: 
     return framed(_title(title), [_title(note) for note in notes], view)
 
 
-def area_chart(rows: Sequence[AreaValue], title: str, notes: Sequence[str] = ()) -> dict[str, Any]:
-    """A bar for the interval of each unbiased number, and a point for what is published.
+def area_chart(
+    rows: Sequence[AreaValue], title: str, notes: Sequence[str] = (), *, points: str = "published integers"
+) -> dict[str, Any]:
+    """A bar for the interval of each unbiased number, and a point for what is published, in words `points`.
 
     The first 40 are drawn; the chart says of how many.
 
@@ -96,7 +98,7 @@ def area_chart(rows: Sequence[AreaValue], title: str, notes: Sequence[str] = ())
             "encoding": {"y": y, "x": x | {"field": "value"}, "tooltip": tooltip},
         },
     ]
-    lines = ["lines: unbiased numbers with their intervals · points: published integers", left_out, *map(_title, notes)]
+    lines = ["lines: unbiased numbers with their intervals · points: " + points, left_out, *map(_title, notes)]
     return framed(
         _title(title), lines, {"data": {"values": values}, "width": 380, "height": {"step": 18}, "layer": layers}
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from discreet.audit.black_box._verdict import Verdict
 from discreet.audit.catalog._census import census_entries
+from discreet.audit.catalog._detail import detail_entries
 from discreet.audit.catalog._entry import Entry
 from discreet.audit.catalog._examples import mechanism_entries, scheme_entries
 from discreet.audit.catalog._histograms import histogram_entries
@@ -64,6 +65,7 @@ def entries() -> tuple[Entry, ...]:
         *census_entries(),
         *histogram_entries(),
         *marginal_entries(),
+        *detail_entries(),
         *learning_entries(),
         *sql,
     )

@@ -3,7 +3,7 @@
 from discreet.census.estimates._components import Columns, Components
 from discreet.census.estimates._estimate import Errors, Estimate, Sum
 from discreet.census.estimates._intervals import half_widths, ratio_interval
-from discreet.census.estimates._layout import Layout, Measure
+from discreet.census.estimates._layout import Layout, Measure, area_keys
 from discreet.census.estimates._shares import Accuracy, cheapest_shares, planned_shares, weighted_error
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Layout",
     "Measure",
     "Sum",
+    "area_keys",
     "cheapest_shares",
     "half_widths",
     "planned_shares",

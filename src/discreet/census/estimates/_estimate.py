@@ -177,6 +177,18 @@ class Errors:
                     rows.append((level, name, self.half_width(name, level, None, confidence)))
         return rows
 
+    def variances_of(self, level: int, table: Columns, weights: Numbers, areas: NDArray[np.intp]) -> Numbers:
+        """The variance of a weighted sum of a table's cells in some areas of a level, each with weights of its own."""
+        self.check_published(level, table)
+        sizes = tuple(self.layout.sizes[column] for column in table)
+        cells = [each.reshape(sizes) for each in np.eye(self.layout.components.cells(table))]
+        total = np.zeros(len(areas))
+        for generator, squares in self.squares.items():
+            if level < squares.levels:
+                parts = [self.layout.components.on_component(generator, table, each).ravel() for each in cells]
+                total += ((weights @ np.stack(parts)) ** 2).sum(axis=1) * squares.posterior[level][areas]
+        return total
+
     def variance_of_sum(self, areas: list[Numbers | None], table: Columns, weights: Numbers) -> float:
         """The variance of a weighted sum of a table's cells, over a weighted sum of areas of any levels."""
         asked = Sum(areas, table, weights)

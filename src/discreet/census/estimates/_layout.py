@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.census.estimates._components import Columns, Components
+from discreet.census.specs._geography import Geography
 from discreet.census.specs._spec import Spec
 from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells, column_cells, private_table
@@ -21,7 +22,7 @@ from discreet.policy import Key, Policy
 from discreet.query import BoundedAggregate, coded_rows, match_name
 from discreet.recursion import with_room
 
-__all__ = ["Layout", "Measure"]
+__all__ = ["Layout", "Measure", "area_keys"]
 
 Measure = tuple[str, str]
 """A level, or a kind of districts, and the name of a table that is measured there."""
@@ -129,6 +130,12 @@ class Layout:
         is_level = place in geography.levels
         return self.tree.sizes[geography.level(place)] if is_level else len(self.spec.districts[place])
 
+    def names(self, place: str) -> tuple[str, ...]:
+        """The areas of a level, or the districts of a kind. Raises `ParameterError` for a name that neither has."""
+        if place in self.spec.districts:
+            return tuple(self.spec.districts[place])
+        return self.spec.geography.names[self.spec.geography.level(place)]
+
     def weights_of(self, kind: str) -> list[list[NDArray[np.float64] | None]]:
         """For each district of a kind its weights of areas, level by level."""
         geography = self.spec.geography
@@ -153,19 +160,8 @@ class Layout:
         """The rows that count, by area and by the cells of each column."""
         table = match_name(self.spec.table, policy.tables, "the policy", "table")
         area = match_name(self.spec.column, policy.tables[table].columns, table, "column")
-        keys = self._area_keys(f"{table}.{area}", policy.tables[table].columns[area].type)
+        keys = area_keys(self.spec.geography, f"{table}.{area}", policy.tables[table].columns[area].type)
         return coded_rows(policy, table, {area: keys, **{each.name: each.coded for each in self.columns}})
-
-    def _area_keys(self, where: str, kind: str) -> tuple[Key, ...]:
-        names = self.spec.geography.names[-1]
-        if kind == "string":
-            return names
-        if kind != "int":
-            raise QueryError(f"{where} names areas, and must be an int or a string, not a {kind}")
-        try:
-            return tuple(map(int, names))
-        except ValueError:
-            raise ParameterError(f"{where} is an int, and the list of areas has names that are none") from None
 
     @with_room
     def weights(self, where: str | None, table: Columns) -> NDArray[np.float64]:
@@ -193,3 +189,19 @@ class Layout:
                 )
             holds = np.array([bool(each) for each in value.values.to_pylist()], np.float64)
         return holds.reshape(shape)
+
+
+def area_keys(geography: Geography, where: str, kind: str) -> tuple[Key, ...]:
+    """The names of the smallest areas as values of a column, which `where` names.
+
+    Raises `QueryError` for a column of another type than int or string, `ParameterError` for names that are no ints.
+    """
+    names = geography.names[-1]
+    if kind == "string":
+        return names
+    if kind != "int":
+        raise QueryError(f"{where} names areas, and must be an int or a string, not a {kind}")
+    try:
+        return tuple(map(int, names))
+    except ValueError:
+        raise ParameterError(f"{where} is an int, and the list of areas has names that are none") from None

@@ -1,7 +1,13 @@
 """Histograms of one column, measured so that ranges, prefixes or listed queries of it come out with the least error."""
 
 from discreet.census.histograms._kind import HISTOGRAM_KIND
-from discreet.census.histograms._publish import HistogramPlan, histogram, load_histogram, plan_histogram
+from discreet.census.histograms._plan import HistogramPlan
+from discreet.census.histograms._publish import (
+    histogram,
+    load_histogram,
+    plan_histogram,
+    plan_histogram_question,
+)
 from discreet.census.histograms._question import CountCells, PreparedHistogram
 from discreet.census.histograms._release import Histogram, RangeCount
 
@@ -15,4 +21,5 @@ __all__ = [
     "histogram",
     "load_histogram",
     "plan_histogram",
+    "plan_histogram_question",
 ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.census.histograms._aware import combined
 from discreet.census.histograms._measured import Measured
 from discreet.marginals.strategies import (
     Buckets,
@@ -31,16 +33,17 @@ Places = NDArray[np.int64]
 class Estimates(Protocol):
     """Of the cells of a merged workload."""
 
+    @property
+    def unbiased(self) -> Numbers:
+        """The estimates of the cells."""
+        ...
+
     def near_integers(self) -> Places:
         """Whole numbers of 0 or more near the estimates."""
         ...
 
     def query(self, query: Numbers) -> tuple[float, float]:
         """The estimate of a linear query, and its variance."""
-        ...
-
-    def is_unbiased(self, query: Numbers) -> bool:
-        """Whether the estimate is right on average, whatever the data."""
         ...
 
 
@@ -66,10 +69,6 @@ class TreeEstimates:
         weights = [*[None] * (self._tree.levels - 1), query]
         return float(query @ self._levels[-1]), self._squares.variance(weights)
 
-    def is_unbiased(self, query: Numbers) -> bool:  # noqa: ARG002 - as all estimates have it
-        """Always."""
-        return True
-
 
 class FactorizationEstimates:
     """By the rows of a factorisation."""
@@ -80,6 +79,11 @@ class FactorizationEstimates:
     @cached_property
     def _factorization(self) -> Factorization:
         return factorized(self._workload)
+
+    @property
+    def unbiased(self) -> Numbers:
+        """The estimates of the cells."""
+        return self._cells
 
     @cached_property
     def _cells(self) -> Numbers:
@@ -93,42 +97,55 @@ class FactorizationEstimates:
         middle = np.zeros(cells)
         middle[cells // width // 2 * width :][:width] = 1
         deviation = self.query(middle)[1] ** 0.5
-        return near_integers(strategy.tree, strategy.tree.sums(self._cells), deviation)
+        return near_integers(strategy.tree, strategy.tree.sums(self.unbiased), deviation)
 
     def query(self, query: Numbers) -> tuple[float, float]:
         """The estimate of a linear query, and its exact variance."""
         variance = self._factorization.variance(query) * self._measured.variance
-        return float(query @ self._cells), variance
-
-    def is_unbiased(self, query: Numbers) -> bool:  # noqa: ARG002 - as all estimates have it
-        """Always."""
-        return True
+        return float(query @ self.unbiased), variance
 
 
 class PartitionEstimates:
-    """By least squares over the buckets of a partition, evenly spread within each."""
+    """Unbiased by three levels that are measured whatever they show; integers by all that is measured of a partition.
+
+    What a partition is measured for is bent: its counts are taken as even within a bucket, and its first levels have
+    chosen it. It makes the integers, and no estimate is of it.
+    """
 
     def __init__(
-        self, partition: Partition, widths: Sequence[int], levels: Sequence[Measured], parts: Sequence[Measured]
+        self,
+        partition: Partition,
+        widths: Sequence[int],
+        first: Measured,
+        levels: Sequence[Measured],
+        parts: Sequence[Measured],
     ) -> None:
-        self._partition = partition
-        by_part = {each.part: each for each in parts}
-        split = np.array(partition.split)
-        values, variances = np.zeros(len(split)), np.zeros(len(split))
-        for which, part in ((~split, by_part["segments"]), (split, by_part["split units"])):
-            values[which], variances[which] = part.numbers, part.variance
-        cells = by_part["split cells"]
-        blocks = [(width, each.numbers, each.variance) for width, each in zip(widths, levels, strict=True)]
-        self._buckets = Buckets.measured(partition, blocks, (values, variances), (cells.numbers, cells.variance))
+        self._partition, self._widths = partition, widths
+        self._first, self._levels = first, levels
+        self._parts = {each.part: each for each in parts}
+        self._plain = TreeEstimates(partition.cells, widths, levels)
+
+    @property
+    def unbiased(self) -> Numbers:
+        """The estimates of the cells."""
+        return self._plain.unbiased
 
     def near_integers(self) -> Places:
-        """Whole numbers of 0 or more near the estimates."""
-        return self._buckets.near_integers()
+        """Whole numbers of 0 or more near the estimates of the buckets, spread over their cells."""
+        split = np.array(self._partition.split)
+        values, variances = np.zeros(len(split)), np.zeros(len(split))
+        for which, part in ((~split, self._parts["segments"]), (split, self._parts["split units"])):
+            values[which], variances[which] = part.numbers, part.variance
+        wide, units, cells = self._levels
+        alone = self._partition.edges[:-1][split[self._partition.segments]]
+        of_cells = replace(cells, counts=tuple(cells.counts[each] for each in alone.tolist()))
+        blocks = [
+            (self._widths[0], *combined([self._first, wide])),
+            (self._widths[1], units.numbers, units.variance),
+        ]
+        singly = combined([self._parts["split cells"], of_cells])
+        return Buckets.measured(self._partition, blocks, (values, variances), singly).near_integers()
 
     def query(self, query: Numbers) -> tuple[float, float]:
-        """The estimate of a linear query, and the variance that its noise has."""
-        return self._buckets.query(query)
-
-    def is_unbiased(self, query: Numbers) -> bool:  # noqa: ARG002 - as all estimates have it
-        """Never: counts are spread evenly, and what is measured again was chosen by its own noise."""
-        return False
+        """The estimate of a linear query, and its exact variance."""
+        return self._plain.query(query)

@@ -15,8 +15,9 @@ from discreet.prices import Additive, additive_from_json, additive_to_json
 from discreet.privacy import Loss, in_currency, parts
 from discreet.sensitivity import Norms
 
-__all__ = ["PARTITIONED", "Measured", "factorization_norms", "parts_cost"]
+__all__ = ["BLOCKS", "FIRST_BLOCKS", "PARTITIONED", "Measured", "factorization_norms", "parts_cost"]
 
+BLOCKS, FIRST_BLOCKS = "blocks of ", "first blocks of "
 PARTITIONED = ("segments", "split units", "split cells")
 """A row of data is in one segment that is not split, or else in one unit that is and in one cell of it."""
 _MOST = 2**100
@@ -29,7 +30,8 @@ class Measured:
     Attributes
     ----------
     part
-        ``"blocks of N"`` cells, ``"strategy"`` for the rows of a factorisation, or one of `PARTITIONED`.
+        ``"blocks of N"`` cells, ``"first blocks of N"`` where a choice is made by these before anything else,
+        ``"strategy"`` for the rows of a factorisation, or one of `PARTITIONED`.
     mechanism
         The noise.
     counts

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from discreet import release
+from discreet.census.histograms._plan import HistogramPlan, histogram_plan
 from discreet.census.histograms._question import CountCells, PreparedHistogram, WorkloadChoice
 from discreet.census.histograms._release import Histogram
 from discreet.errors import LedgerError
-from discreet.marginals.strategies import COLUMN_NORM
-from discreet.prices import DiscreteLaplace
+from discreet.policy import Policy
 from discreet.privacy import Loss
+from discreet.release import Terms
 from discreet.session import Session
 
-__all__ = ["HistogramPlan", "histogram", "histogram_plan", "load_histogram", "plan_histogram"]
+__all__ = ["histogram", "load_histogram", "plan_histogram", "plan_histogram_question"]
 
 
 def histogram(  # noqa: PLR0913
@@ -28,6 +27,7 @@ def histogram(  # noqa: PLR0913
     workload: WorkloadChoice = "ranges",
     data_aware: bool = False,
     table: str | None = None,
+    idempotency_key: str | None = None,
 ) -> Histogram:
     """Counts by cells of a column, charged once; the same histogram again is served from the ledger, free.
 
@@ -40,10 +40,12 @@ def histogram(  # noqa: PLR0913
     workload
         ``"ranges"``, ``"prefixes"``, or a list of pairs of a first and a last value, of whole cells.
     data_aware
-        Under ε alone: spend a part on a private partition, within whose segments counts are taken as even. Far less
-        error where most cells are empty, and no unbiased numbers.
+        Under ε alone: spend a part on a private partition, within whose segments the integers are even, where wide
+        blocks show that most hold nothing. Its integers are then far nearer, and its unbiased numbers less so.
     table
         Which one, if the policy has several.
+    idempotency_key
+        As in `Session.answer`.
 
     Raises `QueryError` and `ParameterError` for what cannot be counted, before any charge; `BudgetExceeded` where the
     ledger has not enough.
@@ -61,7 +63,8 @@ def histogram(  # noqa: PLR0913
     >>> abs(poor.unbiased - 5_000) < 300, poor.standard_error < 20, min(made.values)
     (True, True, 0)
     """
-    return session.answer(CountCells(column, spend, cells, workload, data_aware, table))
+    question = CountCells(column, spend, cells, workload, data_aware, table)
+    return session.answer(question, idempotency_key=idempotency_key)
 
 
 def plan_histogram(  # noqa: PLR0913
@@ -83,6 +86,11 @@ def plan_histogram(  # noqa: PLR0913
     return histogram_plan(prepared)
 
 
+def plan_histogram_question(question: CountCells, policy: Policy) -> HistogramPlan:
+    """The plan of a question under a policy alone, before there is a source or a ledger. Raises as `plan_histogram`."""
+    return histogram_plan(question.prepare(Terms.of_policy(policy)))
+
+
 def load_histogram(path: str | os.PathLike[str]) -> Histogram:
     """The histogram in a file by `Histogram.save`. That it is genuine is for `discreet verify` to say.
 
@@ -92,54 +100,3 @@ def load_histogram(path: str | os.PathLike[str]) -> Histogram:
     if isinstance(loaded, Histogram):
         return loaded
     raise LedgerError(f"{os.fspath(path)!r} holds no histogram, but a {type(loaded).__name__}")
-
-
-@dataclass(frozen=True)
-class HistogramPlan:
-    """The root mean square error of the workload's queries, of numbers that are unbiased.
-
-    Attributes
-    ----------
-    cells, queries
-        How many there are.
-    strategy
-        What would be measured, in words.
-    error
-        The planned one; None where a private partition decides: it depends on the data.
-    bound
-        The least that any linear strategy has, at the same spend: the SVD bound (Li and Miklau 2013).
-    plain
-        Of the strategy that knows nothing of the data.
-    """
-
-    cells: int
-    queries: int
-    strategy: str
-    error: float | None
-    bound: float
-    plain: float
-
-
-def histogram_plan(prepared: PreparedHistogram) -> HistogramPlan:
-    """The plan of a histogram that was checked."""
-    workload = prepared.merged
-    variances = [max(each.std, 1e-6) ** 2 for each in prepared.mechanisms]
-    if prepared.prices.is_quadratic:
-        error = prepared.factorization.mean_variance * variances[0]
-        unit = variances[0] / COLUMN_NORM**2
-        strategy = f"a factorisation of {workload.cells:,} rows"
-    else:
-        tree = prepared.tree
-        noise = [prepared.prices.measurement(prepared.prices.total * share) for share in tree.shares]
-        error = tree.mean_variance(workload, [max(each.std, 1e-6) ** 2 for each in noise])
-        widest = prepared.prices.measurement(prepared.prices.total)
-        assert isinstance(widest, DiscreteLaplace)
-        unit = widest.std**2
-        strategy = f"blocks of {', '.join(f'{width:,}' for width in tree.widths)} cells"
-    plain = math.sqrt(error)
-    if prepared.data_aware:
-        blocks = " and ".join(f"{width:,}" for width in prepared.widths)
-        strategy = f"blocks of {blocks} cells, then the segments of a private partition"
-    planned = None if prepared.data_aware else plain
-    bound = math.sqrt(workload.bound * unit)
-    return HistogramPlan(prepared.workload.cells, workload.count, strategy, planned, bound, plain)

@@ -12,7 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
-from discreet.census.histograms._measured import Measured, factorization_norms, parts_cost
+from discreet.census.histograms._aware import (
+    FIRST_SHARE,
+    LEVEL_SHARES,
+    REST_SHARE,
+    UNIT_SHARE,
+    is_spread,
+    levels_of,
+    partition_by,
+)
+from discreet.census.histograms._measured import (
+    BLOCKS,
+    FIRST_BLOCKS,
+    PARTITIONED,
+    Measured,
+    factorization_norms,
+    parts_cost,
+)
 from discreet.census.histograms._release import Histogram, workload_to_json
 from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells, column_cells, private_table
@@ -24,9 +40,7 @@ from discreet.marginals.strategies import (
     factorized,
     fitted_tree,
     nested,
-    partition_of,
 )
-from discreet.marginals.trees import LeastSquares
 from discreet.policy import Policy
 from discreet.prices import Additive, Prices, Purse, check_spend
 from discreet.privacy import Loss
@@ -38,8 +52,6 @@ __all__ = ["CountCells", "PreparedHistogram", "WorkloadChoice"]
 
 WorkloadChoice = str | Sequence[tuple[object, object]]
 """``"ranges"``, ``"prefixes"``, or the first and the last value of each query."""
-_FIRST_LEVELS = (Fraction(21, 100), Fraction(34, 100))
-_UNIT_SHARE = Fraction(3, 5)
 _FEWEST_CELLS = 64
 _MOST_DEVIATION = 2.0**48
 
@@ -85,6 +97,11 @@ def _only_table(policy: Policy, table: str | None) -> str:
     if table is None and len(private) != 1:
         raise QueryError(f"the policy has {len(private)} private tables: say which one, with table=")
     return private_table(policy, private[0] if table is None else table)[0]
+
+
+def _runs(merged: Workload) -> dict[str, Any]:
+    """What a factorisation follows from, so that how long its columns are can be computed again."""
+    return {"cells": merged.cells, "queries": [list(each) for each in merged.ends]}
 
 
 def _workload(choice: WorkloadChoice, column: ColumnCells) -> Workload:
@@ -147,17 +164,26 @@ class PreparedHistogram(PreparedQuestion):
         """The blocks of cells that are measured: of the tree, or of the levels before a partition."""
         if self.prices.is_quadratic:
             return ()
-        if not self.data_aware:
-            return self.tree.widths
-        degree = round(self.merged.cells ** (1 / 3))
-        return degree**2, degree
+        return levels_of(self.merged.cells) if self.data_aware else self.tree.widths
 
     @cached_property
     def mechanisms(self) -> tuple[Additive, ...]:
         """The noise of each level, or of the rows of the factorisation."""
         if self.prices.is_quadratic:
             return (replace(self.prices, norms=self.norms).measurement(self.prices.total),)
-        shares = _FIRST_LEVELS if self.data_aware else self.tree.shares
+        return self._noise(LEVEL_SHARES if self.data_aware else self.tree.shares)
+
+    @property
+    def first(self) -> Additive:
+        """The noise of the blocks that are measured before anything else, if it is aware of the data."""
+        return self._noise((FIRST_SHARE,))[0]
+
+    @property
+    def tree_noise(self) -> tuple[Additive, ...]:
+        """The noise of the levels of the tree, if the first blocks of one that is aware of the data are spread."""
+        return self._noise([share * (1 - FIRST_SHARE) for share in self.tree.shares])
+
+    def _noise(self, shares: Sequence[Fraction]) -> tuple[Additive, ...]:
         return tuple(self.prices.measurement(self.prices.total * share) for share in shares)
 
     @property
@@ -173,9 +199,8 @@ class PreparedHistogram(PreparedQuestion):
             raise ParameterError("a histogram that is aware of the data spends a pure ε; spend dp.pure(...)")
         if self.data_aware and self.merged.cells < _FEWEST_CELLS:
             raise ParameterError(f"a private partition is of {_FEWEST_CELLS} cells or more; use data_aware=False")
-        if max(mechanism.std for mechanism in self.mechanisms) > _MOST_DEVIATION * (
-            1 + self.prices.is_quadratic * 2**15
-        ):
+        mechanisms = (*self.mechanisms, self.first, *self.tree_noise) if self.data_aware else self.mechanisms
+        if max(mechanism.std for mechanism in mechanisms) > _MOST_DEVIATION * (1 + self.prices.is_quadratic * 2**15):
             raise ParameterError("the spend is so small that noise would hide any table; spend more")
         if self.prices.is_quadratic:
             _ = self.factorization
@@ -193,51 +218,51 @@ class PreparedHistogram(PreparedQuestion):
             return self._released(
                 (Measured("strategy", mechanism, tuple(mechanism.release(exact))),), (), None, context
             )
-        measured = [
-            self._measure(f"blocks of {width}", sums, mechanism, purse)
-            for width, sums, mechanism in zip(self.widths, self._sums(counts), self.mechanisms, strict=True)
-        ]
         if not self.data_aware:
-            return self._released(tuple(measured), self.widths, None, context)
-        return self._partitioned(counts, measured, purse, context)
+            return self._released(self._levels(counts, self.widths, self.mechanisms, purse), self.widths, None, context)
+        return self._aware(counts, purse, context)
 
-    def _sums(self, counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """The exact counts of the blocks of each width: private."""
-        return nested(len(counts), (*self.widths, 1)).sums(counts)[1 : len(self.widths) + 1]
+    def _levels(
+        self, counts: NDArray[np.int64], widths: Sequence[int], mechanisms: Sequence[Additive], purse: Purse
+    ) -> tuple[Measured, ...]:
+        sums = nested(len(counts), widths).sums(counts)[1:]
+        return tuple(
+            self._measure(f"{BLOCKS}{width}", exact, mechanism, purse)
+            for width, exact, mechanism in zip(widths, sums, mechanisms, strict=True)
+        )
 
     def _measure(self, part: str, exact: NDArray[np.int64], mechanism: Additive, purse: Purse) -> Measured:
         purse.pay(mechanism.loss(self.norms))
         return Measured(part, mechanism, tuple(mechanism.release(exact.tolist())))
 
-    def _partitioned(
-        self, counts: NDArray[np.int64], measured: list[Measured], purse: Purse, context: ReleaseContext
-    ) -> Histogram:
-        """Choose a partition by what was measured, and measure its segments with the rest, or all cells."""
-        rest = self.prices.total * (1 - sum(_FIRST_LEVELS))
-        rest_noise = self.prices.measurement(rest)
-        partition = self.partition(measured, rest_noise)
-        if partition.is_fine:
-            measured.append(self._measure("blocks of 1", counts, rest_noise, purse))
-            return self._released(tuple(measured), (*self.widths, 1), None, context)
-        unit, cell = (self.prices.measurement(rest * share) for share in (_UNIT_SHARE, 1 - _UNIT_SHARE))
-        by_part = {"segments": rest_noise, "split units": unit, "split cells": cell}
+    def _aware(self, counts: NDArray[np.int64], purse: Purse, context: ReleaseContext) -> Histogram:
+        """Measure the first blocks; then a tree of all cells, or levels and the partition that follows from them."""
+        wide = self.widths[0]
+        blocks = np.add.reduceat(counts, np.arange(0, len(counts), wide))
+        first = self._measure(f"{FIRST_BLOCKS}{wide}", blocks, self.first, purse)
+        if is_spread(first):
+            widths = self.tree.widths
+            return self._released((first, *self._levels(counts, widths, self.tree_noise, purse)), widths, None, context)
+        levels = self._levels(counts, self.widths, self.mechanisms, purse)
+        rest = self.prices.total * REST_SHARE
+        partition = self.partition(first, levels)
+        shares = dict(zip(PARTITIONED, (Fraction(1), UNIT_SHARE, 1 - UNIT_SHARE), strict=True))
+        by_part = {part: self.prices.measurement(rest * share) for part, share in shares.items()}
         losses = [(part, mechanism.loss(self.norms)) for part, mechanism in by_part.items()]
         purse.pay(self.prices.budget(parts_cost(losses, self.prices.currency)))
         split = np.array(partition.split)
         segments, buckets = partition.segment_sums(counts), partition.bucket_sums(counts)
         exact = (segments[~split], segments[split], buckets[split[partition.segments]])
-        for (part, mechanism), sums in zip(by_part.items(), exact, strict=True):
-            noisy = tuple(mechanism.release(sums.tolist())) if len(sums) else ()
-            measured.append(Measured(part, mechanism, noisy))
-        return self._released(tuple(measured), self.widths, partition, context)
+        parts = tuple(
+            Measured(part, mechanism, tuple(mechanism.release(sums.tolist())) if len(sums) else ())
+            for (part, mechanism), sums in zip(by_part.items(), exact, strict=True)
+        )
+        return self._released((first, *levels, *parts), self.widths, partition, context)
 
-    def partition(self, measured: Sequence[Measured], rest_noise: Additive) -> Partition:
+    def partition(self, first: Measured, levels: Sequence[Measured]) -> Partition:
         """The partition that follows from the noisy counts of the first levels, and from nothing else."""
-        cells, (_, unit) = self.merged.cells, self.widths
-        units = nested(-(-cells // unit), (unit, 1))
-        squares = LeastSquares(units, (float("inf"), *(each.variance for each in measured)))
-        estimates = squares.estimate([None, *(each.numbers for each in measured)])
-        return partition_of(estimates[-1], cells, unit, max(rest_noise.std, 1e-6) ** 2, measured[-1].variance ** 0.5)
+        rest = self.prices.measurement(self.prices.total * REST_SHARE)
+        return partition_by(first, levels, self.merged.cells, self.widths, rest)
 
     def _released(
         self,
@@ -258,6 +283,7 @@ class PreparedHistogram(PreparedQuestion):
             "workload": self.workload.kind,
             "data_aware": self.data_aware,
             "currency": self.prices.currency,
+            **({"runs": _runs(self.merged)} if self.prices.is_quadratic else {}),
             "measured": [each.stated for each in measured],
             "answer": bare.digest(),
         }

@@ -17,12 +17,14 @@ from discreet.census.histograms._estimates import (
     PartitionEstimates,
     TreeEstimates,
 )
-from discreet.census.histograms._measured import PARTITIONED, Measured
+from discreet.census.histograms._measured import BLOCKS, FIRST_BLOCKS, PARTITIONED, Measured
+from discreet.census.histograms._pictures import MOST_BARS, histogram_chart
+from discreet.charts import AreaValue, load_altair
 from discreet.errors import ParameterError
 from discreet.marginals import ColumnCells
 from discreet.marginals.strategies import Partition, Workload
 from discreet.prices import DiscreteLaplace
-from discreet.privacy import Loss
+from discreet.privacy import Loss, in_words
 from discreet.release import JsonRelease
 
 __all__ = ["Histogram", "RangeCount", "workload_from_json", "workload_to_json"]
@@ -39,26 +41,21 @@ class RangeCount:
     value
         The published integer, never negative.
     unbiased
-        The estimate that is right on average; None where counts were taken as even within a private partition.
+        The estimate that is right on average, whatever the data.
     standard_error
-        Of the noise.
+        Of the unbiased number.
     """
 
     value: int
-    unbiased: float | None
+    unbiased: float
     standard_error: float
     heavy: bool = False
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Where the true number lies, with a probability of about `confidence`.
 
-        Raises `ParameterError` for no confidence, and where there is no unbiased number.
+        Raises `ParameterError` for no confidence.
         """
-        if self.unbiased is None:
-            raise ParameterError(
-                "within a private partition counts are taken as even, so that no interval holds for all data; ask with "
-                "data_aware=False for intervals"
-            )
         half = float(half_widths(np.array([self.standard_error**2]), confidence, heavy=self.heavy)[0])
         return self.unbiased - half, self.unbiased + half
 
@@ -106,12 +103,13 @@ class Histogram(JsonRelease):
     def estimates(self) -> Estimates:
         """What follows from the noisy sums."""
         cells = self._merged.cells
+        levels = [each for each in self.measured if each.part.startswith(BLOCKS)]
         if self.partition is not None:
-            levels = [each for each in self.measured if each.part not in PARTITIONED]
+            (first,) = (each for each in self.measured if each.part.startswith(FIRST_BLOCKS))
             parts = [each for each in self.measured if each.part in PARTITIONED]
-            return PartitionEstimates(self.partition, self.widths, levels, parts)
+            return PartitionEstimates(self.partition, self.widths, first, levels, parts)
         if self.widths:
-            return TreeEstimates(cells, self.widths, self.measured)
+            return TreeEstimates(cells, self.widths, levels)
         return FactorizationEstimates(self._merged, self.measured[0])
 
     def with_values(self) -> Histogram:
@@ -142,8 +140,7 @@ class Histogram(JsonRelease):
             )
         inside = (starts >= first) & (starts <= last)
         query = inside.astype(np.float64)
-        estimate, variance = self.estimates.query(query)
-        unbiased = estimate if self.estimates.is_unbiased(query) else None
+        unbiased, variance = self.estimates.query(query)
         value = int(sum(np.array(self.values, object)[inside]))
         heavy = isinstance(self.measured[0].mechanism, DiscreteLaplace)
         return RangeCount(value, unbiased, variance**0.5, heavy)
@@ -151,10 +148,10 @@ class Histogram(JsonRelease):
     def table(self, confidence: float = 0.95) -> pa.Table:
         """A row for each run of cells: value, unbiased, standard_error, lower and upper at a confidence.
 
-        The last two are null within a private partition. Raises `ParameterError` for no confidence.
+        Raises `ParameterError` for no confidence.
         """
         counts = [self._cells(first, last) for first, last in self._runs]
-        intervals = [(None, None) if each.unbiased is None else each.interval(confidence) for each in counts]
+        intervals = [each.interval(confidence) for each in counts]
         return pa.table({
             self.column.name: pa.array(self._names, pa.string()),
             "value": pa.array([each.value for each in counts], pa.int64()),
@@ -173,6 +170,25 @@ class Histogram(JsonRelease):
     def _names(self) -> list[str]:
         text = self.column.text
         return [text(a) if a == b else f"{text(a)} … {text(b)}" for a, b in self._runs]
+
+    def plot(self, level: float = 0.95) -> Any:
+        """Counts with the intervals of their unbiased numbers as an altair chart, in at most 40 ranges. Costs nothing.
+
+        Raises `ParameterError` for no confidence, `MissingExtra` without altair.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(level))
+
+    def to_vega_lite(self, level: float = 0.95) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        runs, text = self._runs, self.column.text
+        together = -(-len(runs) // MOST_BARS)
+        rows: list[AreaValue] = []
+        for begin in range(0, len(runs), together):
+            first, last = runs[begin][0], runs[min(begin + together, len(runs)) - 1][1]
+            count = self._cells(first, last)
+            name = text(first) if first == last else f"{text(first)} … {text(last)}"
+            rows.append(AreaValue(name, count.value, count.unbiased, count.interval(level)[1] - count.unbiased))
+        return histogram_chart(self.column.name, rows, level, in_words(self.loss))
 
     def content(self) -> dict[str, Any]:
         """What was measured, and the published integers."""
@@ -215,8 +231,7 @@ class Histogram(JsonRelease):
         rows: list[list[str]] = []
         for name, run in list(zip(self._names, self._runs, strict=True))[:first]:
             count = self._cells(*run)
-            unbiased = "" if count.unbiased is None else f"{count.unbiased:,.1f}"
-            rows.append([name, f"{count.value:,}", unbiased, f"{count.standard_error:,.1f}"])
+            rows.append([name, f"{count.value:,}", f"{count.unbiased:,.1f}", f"{count.standard_error:,.1f}"])
         return rows
 
     @property
@@ -226,14 +241,16 @@ class Histogram(JsonRelease):
 
     def note(self, level: float = 0.95) -> str:  # noqa: ARG002 - shown alike
         """What it was measured for."""
-        even = ", counts taken as even within a private partition" if self.partition is not None else ""
+        even = "; the integers are even within a private partition" if self.partition is not None else ""
         return f"{self.column.name} in {self.workload.cells:,} cells, measured for {self.workload.kind}{even}"
 
 
 def _check_sizes(release: Histogram, cells: int) -> None:
     """Raise `ValueError` unless each part has as many sums as its blocks, segments or rows."""
     partition = release.partition
-    sizes = {f"blocks of {width}": -(-cells // width) for width in release.widths}
+    sizes = {f"{BLOCKS}{width}": -(-cells // width) for width in release.widths}
+    for first in (each.part for each in release.measured if each.part.startswith(FIRST_BLOCKS)):
+        sizes[first] = -(-cells // int(first.removeprefix(FIRST_BLOCKS)))
     if partition is not None:
         split = sum(partition.split)
         alone = int(np.array(partition.split)[partition.segments].sum())

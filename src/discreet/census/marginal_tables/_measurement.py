@@ -131,6 +131,11 @@ class Measurements:
             rows.append([name or "total", f"{cells:,}", f"{error:,.1f}", f"{half:,.1f}"])
         return rows
 
+    def named_half_widths(self, confidence: float) -> list[tuple[str, float]]:
+        """The half-width of one cell of each marginal, by the names of its columns."""
+        names = [" × ".join(self.wanted.named(each)) or "total" for each in self.wanted.marginals]
+        return list(zip(names, self.cell_half_widths(confidence).tolist(), strict=True))
+
     def query(self, counts: Integers) -> NDArray[Any]:
         """The exact integers that are measured, from the counts of a marginal."""
         return residual_query(counts) if self.form == "residuals" else counts

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from discreet.census.marginal_tables._measurement import Measurements
+from discreet.census.marginal_tables._pictures import error_chart
 from discreet.census.marginal_tables._question import PreparedMarginals
+from discreet.charts import load_altair
 from discreet.errors import printable
 from discreet.prices import additive_to_json
 from discreet.privacy import Loss, in_words, to_json
@@ -62,6 +64,17 @@ class MarginalsPlan(ShownTable):
         """
         variance, step = self.measurements.of_cells(self.measurements.wanted.places(columns))
         return float(self.measurements.half_widths(np.array([variance]), np.array([step]), confidence)[0])
+
+    def plot(self, level: float = 0.95) -> Any:
+        """Half-widths of one cell of each marginal as an altair chart, of at most 40. Costs nothing.
+
+        Raises `ParameterError` for no confidence, `MissingExtra` without altair.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(level))
+
+    def to_vega_lite(self, level: float = 0.95) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        return error_chart(self.measurements.named_half_widths(level), level, in_words(self.loss))
 
     def explain(self, confidence: float = 0.95) -> str:
         """What would be published and how wrong it would be, in words."""

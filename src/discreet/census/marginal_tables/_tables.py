@@ -14,11 +14,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.census.marginal_tables._measurement import Measurements, widest
+from discreet.census.marginal_tables._pictures import cell_chart, error_chart
 from discreet.census.marginal_tables._wanted import Wanted
+from discreet.charts import load_altair
 from discreet.errors import QueryError
 from discreet.marginals.residuals import Columns, tabulated
 from discreet.prices import additive_from_json, additive_to_json
-from discreet.privacy import Loss
+from discreet.privacy import Loss, in_words
 from discreet.release import JsonRelease
 
 __all__ = ["Estimated", "MarginalTables"]
@@ -164,6 +166,21 @@ class MarginalTables(JsonRelease):
                 raise QueryError(f"{column.name} has no cell {each!r}; it has: {', '.join(list(texts)[:20])}")
             weights[texts[each]] = 1
         return weights
+
+    def plot(self, *columns: str, level: float = 0.95) -> Any:
+        """An altair chart: the table over some columns with its intervals; without any, the error of each marginal.
+
+        Costs nothing. Raises as `table`, and `MissingExtra` without altair.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(*columns, level=level))
+
+    def to_vega_lite(self, *columns: str, level: float = 0.95) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        if not columns:
+            return error_chart(self.measurements.named_half_widths(level), level, in_words(self.loss))
+        shown = self.table(*columns, confidence=level)
+        title = f"{self.table_name} by {', '.join(self._in_order(columns))}"
+        return cell_chart(shown, title, level, in_words(self.loss))
 
     def content(self) -> dict[str, Any]:
         """What was asked for, the noise, and the noisy integers."""

@@ -12,15 +12,20 @@ from discreet.census.specs._geography import Geography, read_public
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.toml_lines import key_lines, line_of
 
-__all__ = ["at_key", "read_spec", "spec_fields"]
+__all__ = ["at_key", "only_keys", "read_geography", "read_spec", "read_table", "required", "spec_fields"]
 
 _KEYS = frozenset({"table", "geography", "cells", "tables", "shares", "districts", "zeros", "held", "precision"})
 _GEOGRAPHY = frozenset({"areas", "levels", "column", "root"})
 _T = TypeVar("_T")
 
 
-def read_spec(kind: Callable[..., _T], path: Path) -> _T:
-    """A specification from a TOML file, by its fields. Raises `DataError`, or `ParameterError` naming the line."""
+def read_spec(
+    kind: Callable[..., _T], path: Path, fields: Callable[[Mapping[str, Any], Path], dict[str, Any]] | None = None
+) -> _T:
+    """A specification from a TOML file, by its fields. Raises `DataError`, or `ParameterError` naming the line.
+
+    What reads `fields` from the content is that of statistical tables where none is given.
+    """
     try:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text, parse_float=Decimal)
@@ -29,43 +34,55 @@ def read_spec(kind: Callable[..., _T], path: Path) -> _T:
     except (ValueError, RecursionError) as error:
         raise ParameterError(f"{path} is not valid TOML: {error}") from None
     try:
-        return kind(**spec_fields(data, path.parent))
+        return kind(**(fields or spec_fields)(data, path.parent))
     except (ParameterError, DataError) as error:
         raise type(error)(f"{_located(path, text, str(error))}: {error}") from None
 
 
 def spec_fields(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The fields of a specification, from a dict of the shape of the file."""
-    _only(data, _KEYS, "")
-    land = _table(data, "geography")
-    _only(land, _GEOGRAPHY, "geography.")
-    for key in ("areas", "levels"):
-        if key not in land:
-            _missing(f"geography.{key}")
-    if not data.get("table"):
-        _missing("table")
-    geography = at_key(
-        "geography",
-        lambda: Geography.of_areas(_beside(folder, land["areas"]), land["levels"], land.get("root", "all")),
-    )
+    only_keys(data, _KEYS, "")
+    geography = read_geography(data, folder)
+    land = read_table(data, "geography")
+    required(data, "table")
     return {
         "table": data["table"],
         "geography": geography,
-        "tables": {name: _columns(name, each) for name, each in _table(data, "tables").items()},
+        "tables": {name: _columns(name, each) for name, each in read_table(data, "tables").items()},
         "column": land.get("column", ""),
         "shares": data.get("shares", {}),
-        "cells": _table(data, "cells"),
+        "cells": read_table(data, "cells"),
         "districts": {
             kind: at_key(f"districts.{kind}", lambda kind=kind, each=each: _districts(geography, kind, each, folder))
-            for kind, each in _table(data, "districts").items()
+            for kind, each in read_table(data, "districts").items()
         },
         "zeros": tuple(data.get("zeros", ())),
         "held": {
             level: at_key(f"held.{level}", lambda level=level, each=each: _totals(level, each, folder))
-            for level, each in _table(data, "held").items()
+            for level, each in read_table(data, "held").items()
         },
-        "precision": {rule: float(each) for rule, each in _table(data, "precision").items()},
+        "precision": {rule: float(each) for rule, each in read_table(data, "precision").items() if rule != "action"},
+        "imprecise": read_table(data, "precision").get("action", "mark"),
     }
+
+
+def read_geography(data: Mapping[str, Any], folder: Path) -> Geography:
+    """The areas under ``[geography]``, from the list that it names."""
+    land = read_table(data, "geography")
+    only_keys(land, _GEOGRAPHY, "geography.")
+    for key in ("areas", "levels"):
+        if key not in land:
+            _missing(f"geography.{key}")
+    return at_key(
+        "geography",
+        lambda: Geography.of_areas(_beside(folder, land["areas"]), land["levels"], land.get("root", "all")),
+    )
+
+
+def required(data: Mapping[str, Any], key: str) -> None:
+    """Raise `ParameterError`, with an example, where a key is missing."""
+    if not data.get(key):
+        _missing(key)
 
 
 def at_key(where: str, result: Callable[[], _T]) -> _T:
@@ -116,14 +133,16 @@ def _columns(name: str, given: object) -> tuple[str, ...]:
     return tuple(map(str, cast("Sequence[object]", given)))
 
 
-def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def read_table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The table of TOML under a key, empty if there is none."""
     given = data.get(name, {})
     if not isinstance(given, Mapping):
         raise ParameterError(f"{name}: it must be a table, written [{name}]")
     return cast("Mapping[str, Any]", given)
 
 
-def _only(data: Mapping[str, Any], known: frozenset[str], where: str) -> None:
+def only_keys(data: Mapping[str, Any], known: frozenset[str], where: str) -> None:
+    """Raise `ParameterError` for a key that is not known."""
     odd = sorted(data.keys() - known)
     if odd:
         raise ParameterError(f"{where}{odd[0]}: unknown key; there are {', '.join(sorted(known))}")

@@ -23,6 +23,7 @@ Shares = Mapping[str, Any]
 """For each level a number, or a number for each table."""
 Districts = Mapping[str, tuple[str, ...]]
 """For each district the areas of the tree that it holds."""
+_ACTIONS = ("mark", "withhold", "coarsen")
 _PRECISION = ("standard_error", "cv", "half_width")
 
 
@@ -55,6 +56,9 @@ class Spec:
     precision
         From when on a number is marked as imprecise, by noisy values alone: greatest ``standard_error``, ``cv`` (the
         standard error over the value) or ``half_width`` at 95 %.
+    imprecise
+        What is done with such numbers: ``"mark"`` them; ``"withhold"`` them, with their sum in each area; or
+        ``"coarsen"`` the area's table to fewer columns, the last ones first. Totals are marked alone.
 
     Raises `ParameterError` for what contradicts itself. What needs the policy is checked when it is planned.
     """
@@ -71,6 +75,7 @@ class Spec:
     zeros: tuple[str, ...] = ()
     held: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
     precision: Mapping[str, float] = field(default_factory=dict[str, float])
+    imprecise: str = "mark"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", {name: tuple(columns) for name, columns in self.tables.items()})
@@ -85,6 +90,8 @@ class Spec:
         for rule, limit in self.precision.items():
             if rule not in _PRECISION or not limit > 0:
                 raise ParameterError(f"precision.{rule}: a rule is a number above 0 for {', '.join(_PRECISION)}")
+        if self.imprecise not in _ACTIONS:
+            raise ParameterError(f"precision.action: it is one of {', '.join(_ACTIONS)}, not {self.imprecise!r}")
 
     def _check_tables(self) -> None:
         if not self.tables:
@@ -196,6 +203,7 @@ class Spec:
             "zeros": list(self.zeros),
             "held": {level: dict(totals) for level, totals in self.held.items()},
             "precision": {rule: str(limit) for rule, limit in self.precision.items()},
+            **({} if self.imprecise == "mark" else {"imprecise": self.imprecise}),
         }
 
     @classmethod
@@ -214,6 +222,7 @@ class Spec:
             zeros=tuple(map(str, data["zeros"])),
             held={str(level): dict(totals) for level, totals in data["held"].items()},
             precision={str(rule): float(each) for rule, each in data["precision"].items()},
+            imprecise=str(data.get("imprecise", "mark")),
         )
 
 

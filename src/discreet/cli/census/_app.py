@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from discreet.cli._errors import careful
-from discreet.cli.census import _area, _plan, _publish, _show
+from discreet.cli.census import _area, _detail, _histogram, _marginals, _plan, _publish, _saved, _show
 
 __all__ = ["publishing"]
 
@@ -24,3 +24,7 @@ publishing.command(epilog=_plan.EXAMPLES)(careful(_plan.plan))
 publishing.command(epilog=_publish.EXAMPLES)(careful(_publish.publish))
 publishing.command(epilog=_show.EXAMPLES)(careful(_show.show))
 publishing.command(epilog=_area.EXAMPLES)(careful(_area.area))
+publishing.command(epilog=_detail.EXAMPLES)(careful(_detail.detail))
+publishing.command(epilog=_histogram.EXAMPLES)(careful(_histogram.histogram))
+publishing.command("range", epilog=_saved.EXAMPLES)(careful(_saved.count_range))
+publishing.command(epilog=_marginals.EXAMPLES)(careful(_marginals.marginals))

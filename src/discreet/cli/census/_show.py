@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli._options import LevelOption, check_level
 from discreet.cli.census._options import PlotOption, PublicationArgument
+from discreet.cli.census._saved import show_file
 from discreet.cli.ledger._options import Shape, ShapeOption
 
 __all__ = ["EXAMPLES", "show"]
@@ -17,7 +18,8 @@ EXAMPLES = (
     "[bold]Examples[/bold]\n\n"
     "  discreet census show country/\n\n"
     "  discreet census show country/ --table age_sex --by county\n\n"
-    "  discreet census show country/ --plot sizes.svg --draw sizes"
+    "  discreet census show country/ --plot sizes.svg --draw sizes\n\n"
+    "  discreet census show marginals.json --table age,sex"
 )
 
 
@@ -49,7 +51,10 @@ def show(  # noqa: PLR0913 — an option each
     level: LevelOption = 0.95,
     form: ShapeOption = Shape.table,
 ) -> None:
-    """Show a publication: how wrong its numbers are, or one of its tables. Spends nothing."""
+    """Show a publication: how wrong its numbers are, or one of its tables. Spends nothing.
+
+    Of a file, it shows the histogram or the marginals there; --table then names the columns of one, as age,sex.
+    """
     from discreet.census import load
     from discreet.cli._output import print_json, print_table
     from discreet.errors import printable
@@ -59,6 +64,9 @@ def show(  # noqa: PLR0913 — an option each
         from discreet.explain import check_path
 
         check_path(plot)
+    if folder.is_file():
+        show_file(folder, table, plot, level, form)
+        return
     published = load(folder)
     if plot is not None:
         from discreet.explain import save

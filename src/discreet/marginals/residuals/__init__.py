@@ -10,11 +10,9 @@ from discreet.marginals.residuals._lattice import Columns, Lattice
 from discreet.marginals.residuals._residual import (
     centred,
     component_variance,
-    join_components,
     residual_norms,
     residual_query,
     residual_scale,
-    split_components,
 )
 from discreet.marginals.residuals._shares import OptimalShares, least_largest, least_sum
 
@@ -25,13 +23,11 @@ __all__ = [
     "ResidualErrors",
     "centred",
     "component_variance",
-    "join_components",
     "least_largest",
     "least_sum",
     "residual_norms",
     "residual_of",
     "residual_query",
     "residual_scale",
-    "split_components",
     "tabulated",
 ]

@@ -7,15 +7,13 @@ covariance that is best for residuals; that its loss is that of the residual's o
 
 The components of cells that were measured themselves are their residuals too: the total, what each column adds, what
 each pair adds. Where every cell has independent noise of one variance, the components have independent noise, each of
-one variance too, so that what is linear and the same for all cells, such as least squares over the areas of a tree, can
-run on each component alone.
+one variance too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,11 +26,9 @@ from discreet.sensitivity import Norms, bounded_sum
 __all__ = [
     "centred",
     "component_variance",
-    "join_components",
     "residual_norms",
     "residual_query",
     "residual_scale",
-    "split_components",
     "spread",
 ]
 
@@ -99,41 +95,6 @@ def spread(cells: Numbers, columns: Sequence[int], over: Sequence[int], sizes: S
     """
     shape = tuple(sizes[column] if column in columns else 1 for column in over)
     return cells.reshape(shape) / math.prod(sizes[column] for column in over if column not in columns)
-
-
-def split_components(cells: Numbers, columns: int) -> dict[Columns, Numbers]:
-    """The components of cells, by their sets of columns, the smaller first.
-
-    The last `columns` axes of `cells` are the columns of the table; those before are areas, or whatever the tables are
-    of. A component has the axes of its own columns: the sums of cells over the other columns, centred along its own.
-
-    >>> parts = split_components(np.array([[1.0, 2.0], [3.0, 6.0]]), 2)
-    >>> {columns: part.tolist() for columns, part in parts.items()}
-    {(): 12.0, (0,): [-3.0, 3.0], (1,): [-2.0, 2.0], (0, 1): [[0.5, -0.5], [-0.5, 0.5]]}
-    """
-    first = cells.ndim - columns
-    parts: dict[Columns, Numbers] = {}
-    for width in range(columns + 1):
-        for each in combinations(range(columns), width):
-            summed = cells.sum(axis=tuple(first + i for i in range(columns) if i not in each))
-            parts[each] = centred(summed, range(first, first + width))
-    return parts
-
-
-def join_components(parts: Mapping[Columns, Numbers], sizes: Sequence[int]) -> Numbers:
-    """The cells of which these are the components; what is left out is taken to be 0. `sizes` are those of the columns.
-
-    >>> cells = np.arange(12.0).reshape(2, 3, 2)
-    >>> bool(np.allclose(join_components(split_components(cells, 2), (3, 2)), cells))
-    True
-    """
-    first = {part.shape[: part.ndim - len(each)] for each, part in parts.items()}.pop()
-    cells = np.zeros((*first, *sizes))
-    for each, part in parts.items():
-        flat = part.reshape(-1, *part.shape[len(first) :])
-        shaped = np.stack([spread(one, each, range(len(sizes)), sizes) for one in flat])
-        cells += shaped.reshape(*first, *shaped.shape[1:])
-    return cells
 
 
 def component_variance(sizes: Sequence[int], columns: Columns, variance: float) -> float:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.marginals.strategies._workload import Workload
 
-__all__ = ["COLUMN_NORM", "Factorization", "factorized"]
+__all__ = ["COLUMN_NORM", "Factorization", "factorized", "longest_column"]
 
 Numbers = NDArray[np.float64]
 COLUMN_NORM = 2**15
@@ -46,12 +46,10 @@ class Factorization:
         most = _MOST_DENSE if workload.kind == "queries" else _MOST_CELLS
         if workload.cells > most:
             raise ParameterError(f"a workload of this kind has at most {most:,} cells under Gaussian noise")
-        rows, squared = np.empty((workload.cells,) * 2, np.int32), np.zeros(workload.cells, np.int64)
+        rows = np.empty((workload.cells,) * 2, np.int32)
         for begin, block in self._blocks():
-            rounded = np.rint(block).astype(np.int32)
-            rows[begin : begin + len(block)] = rounded
-            squared += (rounded.astype(np.int64) ** 2).sum(axis=0)
-        if squared.max() > COLUMN_NORM**2:
+            rows[begin : begin + len(block)] = np.rint(block)
+        if longest_column(rows) > COLUMN_NORM**2:
             raise ParameterError("a column of the strategy is too long; report this as a bug of discreet")
         object.__setattr__(self, "rows", rows)
 
@@ -119,6 +117,18 @@ class Factorization:
             inverse = self._root.rows(-0.5, begin, stop) / self._columns
             total += float((inverse * gram.rows(begin, stop) / self._columns[begin:stop, None]).sum())
         return total / workload.count
+
+
+def longest_column(rows: NDArray[np.int32]) -> int:
+    """The square of the L2 norm of the longest column, exact.
+
+    >>> longest_column(np.array([[3, 0], [4, 1]], np.int32))
+    25
+    """
+    squared = np.zeros(rows.shape[1], np.int64)
+    for begin in range(0, len(rows), _AT_ONCE):
+        squared += (rows[begin : begin + _AT_ONCE].astype(np.int64) ** 2).sum(axis=0)
+    return int(squared.max())
 
 
 @lru_cache(maxsize=1)

@@ -21,8 +21,8 @@ __all__ = ["MOST_BUCKETS", "Buckets", "Partition", "partition_of"]
 
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
-MOST_BUCKETS = 64
-"""A partition into more is no saving: then all cells are measured, as a plain tree does."""
+MOST_BUCKETS = 1_024
+"""A partition has no more: fewer segments are made, and fewer units are split, the largest first."""
 _CROSSED = 0.5
 """Which part of the segments a range crosses, nearly: what the noise of one more costs."""
 _CLEAR = 2.0
@@ -73,11 +73,6 @@ class Partition:
         firsts = np.array(self.starts) * self.unit
         return np.searchsorted(firsts, self.edges[:-1], side="right") - 1
 
-    @property
-    def is_fine(self) -> bool:
-        """Whether it has so many buckets that all cells are measured instead."""
-        return len(self.edges) - 1 > MOST_BUCKETS
-
     def bucket_sums(self, counts: NDArray[Any]) -> NDArray[Any]:
         """Exact counts of the buckets: private."""
         return np.add.reduceat(counts, self.edges[:-1])
@@ -94,9 +89,13 @@ def partition_of(units: Numbers, cells: int, unit: int, variance: float, deviati
     range is off by how far the running total strays from a straight line; each segment more has one more noise.
     Quadratic in the units.
     """
-    cuts = _segments(units, _CROSSED * variance)
+    price = _CROSSED * variance
+    while len(cuts := _segments(units, price)) > MOST_BUCKETS // 2:
+        price *= 2
     worth = 2 * unit / cells * units**2 / 3
     split = (worth > 2 * variance) & (units > _CLEAR * deviation)
+    room = (MOST_BUCKETS - len(cuts)) // (unit + 1)
+    split[np.argsort(-np.where(split, units, -np.inf), kind="stable")[room:]] = False
     alone = np.flatnonzero(split)
     edges = {*cuts, *alone.tolist(), *(alone + 1).tolist()} - {len(units)}
     starts = tuple(sorted(edges))

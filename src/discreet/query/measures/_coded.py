@@ -30,18 +30,29 @@ class Cut:
 
 
 def coded_rows(
-    policy: Policy, table: str, columns: Mapping[str, Sequence[Cut] | tuple[Key | None, ...]]
+    policy: Policy,
+    table: str,
+    columns: Mapping[str, Sequence[Cut] | tuple[Key | None, ...]],
+    codes: Sequence[tuple[str, tuple[Key, ...]]] = (),
 ) -> BoundedAggregate:
     """The rows of a table that count, with a key for each column, whose values are its cells in their order.
 
     A column is given by its public values, each a cell, or by the cuts between cells of numbers or dates: values beyond
     the outermost cuts are in the outermost cells. Where it may be null, that is the last cell. A row with a value that
     is not public, or a null where the policy says there is none, does not count.
+
+    Columns of `codes` come first, each with the codes that are public: a code counts once in a row, in the first of
+    these columns that has it, and the last cell of each is for everything else.
     """
     scope = Columns()
     relation, nodes = scope.scan(policy, table)
     computed: dict[str, tuple[exp.Expr, ColumnType]] = {}
     keys: list[GroupKey] = []
+    for place, (name, public) in enumerate(codes):
+        kind = policy.tables[table].columns[name].type
+        cell = scope.add(f"code of {name}", Field(kind, None, public, nullable=True))
+        computed[cell] = _code(nodes[name], [nodes[each] for each, _ in codes[:place]], public), kind
+        keys.append(GroupKey(name, (*public, None), exp.column(exp.to_identifier(cell, quoted=True)), kind))
     for name, cells in columns.items():
         node, declared = nodes[name], policy.tables[table].columns[name]
         cuts = [each for each in cells if isinstance(each, Cut)]
@@ -62,9 +73,26 @@ def coded_rows(
         keys=tuple(keys),
         measures=(),
         columns=scope.fields,
-        used=frozenset(nodes[name].name for name in columns),
+        used=frozenset(nodes[name].name for name in (*columns, *(name for name, _ in codes))),
         count_units=False,
     )
+
+
+def _code(node: exp.Expr, earlier: Sequence[exp.Expr], public: Sequence[Key]) -> exp.Expr:
+    """A code that is public and in no earlier column of the row; null for any other."""
+    listed = [
+        exp.Literal.string(each) if isinstance(each, str) else literal(Fraction(str(each)), "int") for each in public
+    ]
+    test: exp.Expr = exp.In(this=node.copy(), expressions=listed)
+    for each in earlier:
+        missing = exp.Is(this=each.copy(), expression=exp.Null())
+        test = exp.And(
+            this=test,
+            expression=exp.Paren(
+                this=exp.Or(this=missing, expression=exp.NEQ(this=node.copy(), expression=each.copy()))
+            ),
+        )
+    return exp.Case(ifs=[exp.If(this=test, true=node.copy())])
 
 
 def cell_of(node: exp.Expr, cuts: Sequence[Cut], kind: ColumnType, *, nullable: bool) -> exp.Expr:

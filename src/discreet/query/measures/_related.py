@@ -62,6 +62,7 @@ def related_rows(  # noqa: PLR0913
     which: Which = "every",
     parent: str | None = None,
     order: str | None = None,
+    once: int | None = None,
     most: int,
 ) -> BoundedAggregate:
     """The rows of a table that count, at most so many of one person, by keys.
@@ -70,6 +71,9 @@ def related_rows(  # noqa: PLR0913
     those that belong to the same row or, without a path, to the same person: that of a column, and then of their
     content. ``"first"`` are those that come first in it, ``"next"`` those that follow another. A row without a value in
     the order column does not count.
+
+    Of the rows of one person with the same value of the key at the place `once`, one counts: that which comes first in
+    the order of that key and then of the others.
     """
     building = _Building(policy, table, keys)
     building.read_own()
@@ -77,6 +81,8 @@ def related_rows(  # noqa: PLR0913
         building.rank(order, which)
     if parent is not None:
         building.join_parent(parent)
+    if once is not None:
+        building.keep_once(once)
     relation = building.owned.relation
     groups = tuple(building.key(i) for i in range(len(keys)))
     used = {*named(relation), *(column.name for key in groups for column in key.expression.find_all(exp.Column))}
@@ -159,6 +165,19 @@ class _Building:
         if cells:
             above = _over(above, Computed(above.relation, cells), cells)
         self.owned = join(self.owned, above, self._link(self.table, self.nodes, parent, nodes), self.scope, outer=False)
+
+    def keep_once(self, i: int) -> None:
+        """The first row of a person for each value of a key, or null: in the order of it, one that differs from the
+        row before.
+        """
+        name = self.at[i]
+        content = tuple(dict.fromkeys([name, *self.at.values()]))
+        before, place, number = self._before(name), self._integer("place"), self._integer("number")
+        self.scope.fields[before] = replace(self.scope.fields[before], nullable=True)
+        ranked = Ranked(self.owned.relation, (), content, place, number, {before: name})
+        missing = exp.Is(this=_column(before), expression=exp.Null())
+        test = exp.Or(this=missing, expression=exp.NEQ(this=_column(name), expression=_column(before)))
+        self.owned = _over(self.owned, Filtered(ranked, test), [place, number, before])
 
     def key(self, i: int) -> GroupKey:
         """A key as the aggregate has it."""
