@@ -11,7 +11,7 @@ from discreet.attack.anonymized import downcoding, homogeneity, intersection, mi
 from discreet.attack.differencing import averaging, differencing, tracker
 from discreet.attack.linkage import histories, linkage
 from discreet.attack.membership import MembershipOutcome, Shadows, membership, membership_in_means
-from discreet.attack.reconstruction import Microdata, asker, microdata, reconstruct, reconstruction
+from discreet.attack.reconstruction import Microdata, Statistic, asker, microdata, reconstruct, reconstruction
 from discreet.attack.synthetic import closeness, inference, linkability, singling_out
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Microdata",
     "Outcome",
     "Shadows",
+    "Statistic",
     "asker",
     "averaging",
     "closeness",

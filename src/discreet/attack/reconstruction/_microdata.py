@@ -16,11 +16,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.anonymize import Hierarchy
+from discreet.anonymize import Hierarchy, read_frame
 from discreet.attack._bags import bag, shared
 from discreet.attack._outcome import Control, Outcome
 from discreet.attack.reconstruction._search import search, search_by_solver
-from discreet.attack.reconstruction._statements import Kinds, Part, parts_of, read_kinds, statements_of
+from discreet.attack.reconstruction._statements import (
+    Clause,
+    Kinds,
+    Part,
+    Statement,
+    fitting,
+    parts_of,
+    possible,
+    read_kinds,
+    statements_of,
+)
+from discreet.attack.reconstruction._summaries import Statistic, summaries_of
 from discreet.errors import ParameterError
 
 __all__ = ["Microdata", "microdata"]
@@ -148,12 +159,60 @@ class Microdata:
         return np.array(kinds, np.int64)[order], np.array(copies, np.int64)[order], np.array(confidence)[order]
 
 
+@dataclass(frozen=True)
+class _Published:
+    """How published tables are to be read."""
+
+    kinds: Kinds
+    count: str
+    statistics: Mapping[str, Statistic]
+    margin: int
+    suppressed: int | None
+    hierarchies: Mapping[str, Hierarchy]
+
+    def read(self, tables: Sequence[object]) -> tuple[list[Statement], list[Clause]]:
+        """What tables say: counts first, as a median need only be that of kinds that could have people."""
+        frames = [read_frame(each).table for each in tables]
+        fits = [self._fits(each) for each in frames]
+        counted = [self._counts(frame, fit) for frame, fit in zip(frames, fits, strict=True)]
+        for name in self.statistics:
+            if not any(name in each.column_names for each in frames):
+                raise ParameterError(f"no table has a column {name}, which statistics= names")
+        if not any(counted):
+            raise ParameterError(f"no table has counts: one at least has a column {self.count}, or name it by count=")
+        statements = [each for some in counted for each in some]
+        clauses: list[Clause] = []
+        can_be = possible(self.kinds, statements)
+        for frame, fit, own in zip(frames, fits, counted, strict=True):
+            # A table's statement about kinds that it leaves out comes last, and is none of a row.
+            sizes = [each.low if each.low == each.high else None for each in own[:-1]] or [None] * frame.num_rows
+            more = summaries_of(frame, [each & can_be for each in fit], self.kinds, self.statistics, sizes)
+            statements, clauses = statements + more[0], clauses + more[1]
+        return statements, clauses
+
+    def _names(self, frame: pa.Table) -> list[str]:
+        """By which columns a table is."""
+        return [name for name in frame.column_names if name != self.count and name not in self.statistics]
+
+    def _fits(self, frame: pa.Table) -> list[NDArray[np.bool_]]:
+        if self.count not in frame.column_names and not any(name in frame.column_names for name in self.statistics):
+            raise ParameterError(f"a table has no column {self.count} with its counts: name it by count=")
+        return fitting(frame, self._names(frame), self.kinds, self.hierarchies)
+
+    def _counts(self, frame: pa.Table, fits: Sequence[NDArray[np.bool_]]) -> list[Statement]:
+        if self.count not in frame.column_names:
+            return []
+        return statements_of(frame, self.kinds, fits, self.count, (self.margin, self.suppressed))
+
+
 def microdata(  # noqa: PLR0913
     tables: Sequence[object],
     columns: Mapping[str, Sequence[Any]],
     *,
     count: str = "n",
+    statistics: Mapping[str, Statistic] | None = None,
     margin: int = 0,
+    suppressed: int | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     solver: Literal["search", "cp-sat"] = "search",
     limit: int = 10_000,
@@ -168,27 +227,35 @@ def microdata(  # noqa: PLR0913
     Parameters
     ----------
     tables
-        Tables of counts of the same people, each by some of the columns. A cell may be an interval, a set, starred, or
-        an ancestor. A table covers everybody: nobody is of a kind that fits none of its rows.
+        Tables of counts of the same people, or of medians and means, each by some of the columns. A cell may be an
+        interval, a set, starred, or an ancestor. A table of counts covers everybody: nobody is of a kind that fits none
+        of its rows. One table at least has counts.
     columns
         For each column all values that people can have.
     count
         The column of counts.
+    statistics
+        The columns of medians and means, whichever tables have them, and what each is of. A null there says nothing.
     margin
         By how much a published count may be off; 0 for tables that are exact.
+    suppressed
+        The largest count that a null stands for; None if no count is suppressed.
     hierarchies
         Whose ancestors cells may be.
     solver
-        ``"search"``, or ``"cp-sat"`` of `ortools` (the extra of that name) for parts that are too large for it.
+        ``"search"``, or ``"cp-sat"`` of `ortools` (the extra of that name) for parts that are too large for it, as most
+        with medians and means are.
     limit
         A part with more ways than that is left, and is not complete.
     steps, seconds
-        So is one that takes longer: ``"search"`` counts steps, a tenth of a millisecond each, ``"cp-sat"`` seconds.
+        So is one that takes longer: ``"search"`` counts steps, a tenth of a millisecond each or more, ``"cp-sat"``
+        seconds.
 
     Raises
     ------
     ParameterError
-        For columns and cells that are unknown, and counts that are no numbers.
+        For columns and cells that are unknown, counts that are no numbers, and statistics that are none of integers or
+        not rounded as it was said.
     MissingExtra
         For ``"cp-sat"`` without ortools.
 
@@ -197,6 +264,10 @@ def microdata(  # noqa: PLR0913
     >>> block = microdata([by_sex, by_race], {"sex": ["F", "M"], "race": ["a", "b"]})
     >>> block, block.records()["race"].to_pylist()
     (<Microdata: 1 solution>, ['a', 'a', 'a'])
+    >>> people = pa.table({"n": [3], "median age": [30], "mean age": [43.3]})
+    >>> of_age = {"median age": Statistic("median", "age"), "mean age": Statistic("mean", "age", step="0.1")}
+    >>> microdata([people], {"age": list(range(18, 91))}, statistics=of_age).records()["age"].to_pylist()[:1]
+    [30]
     """
     if not tables:
         raise ParameterError("there are no tables: give those that were published")
@@ -204,9 +275,11 @@ def microdata(  # noqa: PLR0913
         raise ParameterError("margin is 0 or more, and limit, steps and seconds are more than 0")
     if solver not in {"search", "cp-sat"}:
         raise ParameterError(f"solver is 'search' or 'cp-sat', not {solver!r}")
+    if suppressed is not None and suppressed < 0:
+        raise ParameterError("suppressed is the largest count that a null stands for: 0 or more")
     kinds = read_kinds(columns)
-    statements = [s for each in tables for s in statements_of(each, kinds, count, margin, hierarchies or {})]
-    parts, holds = parts_of(kinds, statements)
+    published = _Published(kinds, count, statistics or {}, margin, suppressed, hierarchies or {})
+    parts, holds = parts_of(kinds, *published.read(tables))
     if not holds:
         return Microdata(kinds, 0, is_complete=True, _filled=())
     filled: list[_Filled] = []

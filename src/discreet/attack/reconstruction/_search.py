@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.attack.reconstruction._statements import Part
+from discreet.attack.reconstruction._statements import Part, Statement, tied
 from discreet.errors import MissingExtra
 
 __all__ = ["search", "search_by_solver"]
 
+_FAR = 1 << 62
 _Bounds = list[int]
-_Rows = Sequence[tuple[list[int], int, int]]
+_Row = tuple[list[int], int, int, "tuple[int, ...] | None"]
 
 
 def search(part: Part, limit: int, steps: int) -> tuple[list[tuple[int, ...]], bool]:
@@ -28,12 +29,16 @@ def search(part: Part, limit: int, steps: int) -> tuple[list[tuple[int, ...]], b
     ([(2, 0), (1, 1)], True)
     """
     place = {kind: i for i, kind in enumerate(part.kinds)}
-    rows = [([place[kind] for kind in each.kinds], each.low, each.high) for each in part.statements]
+    clauses = [*((each,) for each in part.statements), *part.clauses]
+    rows: list[list[_Row]] = [
+        [([place[kind] for kind in each.kinds], each.low, each.high, each.weights) for each in clause]
+        for clause in clauses
+    ]
     rows_of: list[list[int]] = [[] for _ in part.kinds]
-    for i, (members, _, _) in enumerate(rows):
-        for each in members:
-            rows_of[each].append(i)
-    highest = [min((rows[i][2] for i in own), default=0) for own in rows_of]
+    for i, clause in enumerate(clauses):
+        for kind in tied(clause):
+            rows_of[place[kind]].append(i)
+    highest = _highest(part)
     waiting: list[tuple[_Bounds, _Bounds, list[int]]] = [([0] * len(place), highest, list(range(len(rows))))]
     solutions: list[tuple[int, ...]] = []
     while waiting:
@@ -57,29 +62,98 @@ def search(part: Part, limit: int, steps: int) -> tuple[list[tuple[int, ...]], b
     return solutions, True
 
 
-def _tighten(low: _Bounds, high: _Bounds, changed: list[int], rows: _Rows, rows_of: Sequence[list[int]]) -> bool:
-    """Narrow the bounds in place by the statements that changed, until nothing does; whether a solution may be left."""
+def _highest(part: Part) -> list[int]:
+    """How many people of each kind its statements allow at most."""
+    most = dict.fromkeys(part.kinds, _FAR)
+    for each in part.statements:
+        if each.weights is None:
+            most.update({kind: min(most[kind], each.high) for kind in each.kinds})
+    return [0 if most[kind] == _FAR else most[kind] for kind in part.kinds]
+
+
+def _tighten(
+    low: _Bounds, high: _Bounds, changed: list[int], rows: Sequence[Sequence[_Row]], rows_of: Sequence[list[int]]
+) -> bool:
+    """Narrow the bounds in place by the rows that changed, until nothing does; whether a solution may be left.
+
+    Of a row with several statements one holds: it narrows nothing before all others are out of the question.
+    """
     queued = set(changed)
     while changed:
         row = changed.pop()
         queued.discard(row)
-        members, least, most = rows[row]
-        more = most - sum(low[i] for i in members)
-        less = sum(high[i] for i in members) - least
-        if more < 0 or less < 0:
-            return False
-        for i in members:
-            new_high, new_low = min(high[i], low[i] + more), max(low[i], high[i] - less)
-            if new_high == high[i] and new_low == low[i]:
+        open_still = rows[row]
+        if len(open_still) > 1:
+            open_still = [each for each in open_still if _can_hold(each, low, high)]
+            if len(open_still) > 1:
                 continue
-            if new_low > new_high:
-                return False
-            low[i], high[i] = new_low, new_high
+        narrowed = (_narrow_weighted if open_still[0][3] else _narrow)(open_still[0], low, high) if open_still else None
+        if narrowed is None:
+            return False
+        for i in narrowed:
             for other in rows_of[i]:
                 if other not in queued:
                     queued.add(other)
                     changed.append(other)
     return True
+
+
+def _ends(row: _Row, low: _Bounds, high: _Bounds) -> tuple[int, int]:
+    """The least and the largest sum that bounds allow."""
+    members, _, _, weights = row
+    if weights is None:
+        return sum(low[i] for i in members), sum(high[i] for i in members)
+    pairs = list(zip(members, weights, strict=True))
+    return (
+        sum(w * (low[i] if w > 0 else high[i]) for i, w in pairs),
+        sum(w * (high[i] if w > 0 else low[i]) for i, w in pairs),
+    )
+
+
+def _can_hold(row: _Row, low: _Bounds, high: _Bounds) -> bool:
+    least, most = _ends(row, low, high)
+    return most >= row[1] and least <= row[2]
+
+
+def _narrow(row: _Row, low: _Bounds, high: _Bounds) -> list[int] | None:
+    """Narrow bounds by one statement: which ones it narrowed, or None if it cannot hold."""
+    members, least, most, _ = row
+    more = most - sum(low[i] for i in members)
+    less = sum(high[i] for i in members) - least
+    if more < 0 or less < 0:
+        return None
+    narrowed: list[int] = []
+    for i in members:
+        new_high, new_low = min(high[i], low[i] + more), max(low[i], high[i] - less)
+        if new_high == high[i] and new_low == low[i]:
+            continue
+        if new_low > new_high:
+            return None
+        low[i], high[i] = new_low, new_high
+        narrowed.append(i)
+    return narrowed
+
+
+def _narrow_weighted(row: _Row, low: _Bounds, high: _Bounds) -> list[int] | None:
+    """As `_narrow` does it, where people have weights."""
+    members, least, most, weights = row
+    bottom, top = _ends(row, low, high)
+    more, less = most - bottom, top - least
+    if more < 0 or less < 0:
+        return None
+    narrowed: list[int] = []
+    for i, weight in zip(members, weights or (), strict=True):
+        if not weight:
+            continue
+        up, down = (more // weight, less // weight) if weight > 0 else (less // -weight, more // -weight)
+        new_high, new_low = min(high[i], low[i] + up), max(low[i], high[i] - down)
+        if new_high == high[i] and new_low == low[i]:
+            continue
+        if new_low > new_high:
+            return None
+        low[i], high[i] = new_low, new_high
+        narrowed.append(i)
+    return narrowed
 
 
 def search_by_solver(part: Part, limit: int, seconds: float) -> tuple[list[tuple[int, ...]], bool]:
@@ -90,15 +164,27 @@ def search_by_solver(part: Part, limit: int, seconds: float) -> tuple[list[tuple
         raise MissingExtra("The solver CP-SAT needs ortools: pip install 'discreet[ortools]'") from None
     solvers: Any = cp_model
     model = solvers.CpModel()
-    most = {kind: min((s.high for s in part.statements if kind in s.kinds), default=0) for kind in part.kinds}
-    numbers = {kind: model.new_int_var(0, most[kind], str(kind)) for kind in part.kinds}
+    numbers = {kind: model.new_int_var(0, most, "") for kind, most in zip(part.kinds, _highest(part), strict=True)}
+
+    def total(statement: Statement) -> Any:
+        return solvers.LinearExpr.weighted_sum(
+            [numbers[kind] for kind in statement.kinds], statement.weights or [1] * len(statement.kinds)
+        )
+
     for each in part.statements:
-        model.add_linear_constraint(sum(numbers[kind] for kind in each.kinds), each.low, each.high)
-    solutions: list[tuple[int, ...]] = []
+        model.add_linear_constraint(total(each), each.low, each.high)
+    # A choice is true if and only if its statement holds; even so the solver may come to a solution twice.
+    choices = {each: model.new_bool_var("") for clause in part.clauses for each in clause}
+    for each, choice in choices.items():
+        model.add(total(each) >= each.low).only_enforce_if(choice)
+        model.add(total(each) < each.low).only_enforce_if(~choice)
+    for clause in part.clauses:
+        model.add_bool_or([choices[each] for each in clause])
+    solutions: dict[tuple[int, ...], None] = {}
 
     class _Collect(solvers.CpSolverSolutionCallback):
         def on_solution_callback(self) -> None:
-            solutions.append(tuple(self.value(numbers[kind]) for kind in part.kinds))
+            solutions[tuple(self.value(numbers[kind]) for kind in part.kinds)] = None
             if len(solutions) > limit:
                 self.stop_search()
 
@@ -110,4 +196,4 @@ def search_by_solver(part: Part, limit: int, seconds: float) -> tuple[list[tuple
     solver.parameters.max_time_in_seconds = seconds
     status = solver.solve(model, _Collect())
     is_complete = status in {solvers.OPTIMAL, solvers.INFEASIBLE} and len(solutions) <= limit
-    return solutions[:limit], is_complete
+    return list(solutions)[:limit], is_complete

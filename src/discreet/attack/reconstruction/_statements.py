@@ -1,7 +1,7 @@
 """Published tables as statements about how many people of each kind there are.
 
-A kind is a value of every column. A statement says how many people some kinds have together; it is all that a search
-needs to know of a table.
+A kind is a value of every column. A statement says how many people some kinds have together, or how much they weigh; a
+clause is several statements of which one holds. They are all that a search needs to know of a table.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,18 @@ from discreet.anonymize import Hierarchy, read_frame
 from discreet.attack.linkage import compatible
 from discreet.errors import ParameterError
 
-__all__ = ["Kinds", "Part", "Statement", "parts_of", "read_kinds", "statements_of"]
+__all__ = [
+    "Clause",
+    "Kinds",
+    "Part",
+    "Statement",
+    "fitting",
+    "parts_of",
+    "possible",
+    "read_kinds",
+    "statements_of",
+    "tied",
+]
 
 _MOST_KINDS = 1_000_000
 _MOST_PEOPLE = 1 << 31
@@ -29,19 +40,36 @@ _MOST_PEOPLE = 1 << 31
 
 @dataclass(frozen=True)
 class Statement:
-    """Of some kinds, in ascending order, there are so many people at least and at most."""
+    """Of some kinds, in ascending order, there are so many people at least and at most.
+
+    With `weights`, one for each kind, it is the sum of their people's weights that lies there.
+    """
 
     kinds: tuple[int, ...]
     low: int
     high: int
+    weights: tuple[int, ...] | None = None
+
+
+Clause: TypeAlias = tuple[Statement, ...]
+
+
+def tied(clause: Clause) -> tuple[int, ...]:
+    """The kinds of all statements of a clause, in ascending order.
+
+    >>> tied((Statement((4, 7), 2, 2), Statement((1, 7), 0, 1)))
+    (1, 4, 7)
+    """
+    return tuple(sorted({kind for each in clause for kind in each.kinds}))
 
 
 @dataclass(frozen=True)
 class Part:
-    """Kinds that statements tie together, and those statements, about places in the list of kinds."""
+    """Kinds that statements and clauses tie together, and those, about places in the list of kinds."""
 
     kinds: tuple[int, ...]
     statements: tuple[Statement, ...]
+    clauses: tuple[Clause, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,32 +122,40 @@ def read_kinds(columns: Mapping[str, Sequence[Any]]) -> Kinds:
 
 
 def statements_of(
-    table: object, kinds: Kinds, count: str, margin: int, hierarchies: Mapping[str, Hierarchy]
+    rows: pa.Table, kinds: Kinds, fits: Sequence[NDArray[np.bool_]], count: str, off: tuple[int, int | None]
 ) -> list[Statement]:
-    """What one table says: a statement for each of its rows, and that nobody is of a kind that fits none of them.
+    """What a table's counts say: a statement for each row, and that nobody is of a kind that fits none of them.
 
-    Raises `ParameterError` for columns that are unknown or missing, and counts that are no numbers.
+    Raises `ParameterError` for counts that are no numbers, or null though none may be.
+
+    Parameters
+    ----------
+    rows, kinds
+        The table, and all kinds that there are.
+    fits
+        For each row which kinds are in it.
+    count
+        The column of counts.
+    off
+        By how much a count may be off, and the largest that a null stands for.
     """
-    rows = read_frame(table).table
-    if count not in rows.column_names:
-        raise ParameterError(f"a table has no column {count} with its counts: name it by count=")
-    names = [name for name in rows.column_names if name != count]
-    unknown = [name for name in names if name not in kinds.columns]
-    if unknown:
-        raise ParameterError(f"a table is by {unknown[0]}, which is none of the columns {', '.join(kinds.columns)}")
-    is_covered = np.zeros(kinds.count, bool)
+    is_covered = np.logical_or.reduce([np.zeros(kinds.count, bool), *fits])
+    margin, suppressed = off
     statements: list[Statement] = []
-    for fits, number in zip(_fitting(rows, names, kinds, hierarchies), _counts(rows, count), strict=True):
-        is_covered |= fits
-        low, high = int(np.ceil(number - margin)), int(np.floor(number + margin))
-        statements.append(Statement(tuple(np.flatnonzero(fits).tolist()), low, high))
+    for fit, number in zip(fits, _counts(rows, count, suppressed), strict=True):
+        is_null = number != number  # noqa: PLR0124
+        low, high = (0, suppressed or 0) if is_null else (int(np.ceil(number - margin)), int(np.floor(number + margin)))
+        statements.append(Statement(tuple(np.flatnonzero(fit).tolist()), low, high))
     return [*statements, Statement(tuple(np.flatnonzero(~is_covered).tolist()), 0, 0)]
 
 
-def _fitting(
+def fitting(
     rows: pa.Table, names: Sequence[str], kinds: Kinds, hierarchies: Mapping[str, Hierarchy]
 ) -> list[NDArray[np.bool_]]:
-    """For each row which kinds are in it."""
+    """For each row which kinds are in it. Raises `ParameterError` for columns and cells that are unknown."""
+    unknown = [name for name in names if name not in kinds.columns]
+    if unknown:
+        raise ParameterError(f"a table is by {unknown[0]}, which is none of the columns {', '.join(kinds.columns)}")
     fits = [np.ones(kinds.shape, bool) for _ in range(rows.num_rows)]
     for axis, name in enumerate(kinds.columns):
         if name not in names:
@@ -135,38 +171,63 @@ def _fitting(
     return [each.ravel() for each in fits]
 
 
-def _counts(rows: pa.Table, count: str) -> NDArray[np.float64]:
+def _counts(rows: pa.Table, count: str, suppressed: int | None) -> NDArray[np.float64]:
+    """The counts of a table, NaN where one is suppressed."""
+    column = rows.column(count)
     try:
-        numbers = np.asarray(rows.column(count).to_numpy(), np.float64)
+        numbers = np.array([np.nan if each is None else each for each in column.to_pylist()], np.float64)
     except (TypeError, ValueError):
         raise ParameterError(f"the counts in {count} are numbers") from None
-    if not (np.abs(numbers) < _MOST_PEOPLE).all():
+    is_number = np.abs(numbers) < _MOST_PEOPLE
+    is_null = column.is_null().to_numpy()
+    if not (is_number | is_null).all():
         raise ParameterError(f"the counts in {count} are numbers of people, and none of them is null")
+    if is_null.any() and suppressed is None:
+        raise ParameterError(
+            f"the counts in {count} are numbers of people, and none of them is null: say by suppressed= the largest "
+            "count that a null stands for"
+        )
     return numbers
 
 
-def parts_of(kinds: Kinds, statements: Sequence[Statement]) -> tuple[list[Part], bool]:
-    """Kinds that could have people, in parts that share no statement; and whether the others' statements hold.
-
-    Each part can be searched on its own, and their solutions go with each other in every way.
-    """
+def possible(kinds: Kinds, statements: Sequence[Statement]) -> NDArray[np.bool_]:
+    """Which kinds could have people: those of no row that has none."""
     can_be = np.ones(kinds.count, bool)
     for each in statements:
-        if each.high <= 0:
+        if each.high <= 0 and each.weights is None:
             can_be[list(each.kinds)] = False
-    left = [Statement(tuple(k for k in each.kinds if can_be[k]), each.low, each.high) for each in statements]
-    holds = all(each.low <= 0 <= each.high for each in left if not each.kinds)
-    holds = holds and all(each.low <= each.high and each.high >= 0 for each in left)
-    left = list(dict.fromkeys(each for each in left if each.kinds))
-    owners = np.repeat(np.arange(len(left)), [len(each.kinds) for each in left])
-    members = np.array([k for each in left for k in each.kinds], np.int64)
-    shape = (len(left) + kinds.count,) * 2
-    edges = sparse.coo_array((np.ones(len(owners)), (owners, len(left) + members)), shape=shape)
+    return can_be
+
+
+def parts_of(kinds: Kinds, statements: Sequence[Statement], clauses: Sequence[Clause] = ()) -> tuple[list[Part], bool]:
+    """Kinds that could have people, in parts that share no statement; and whether the others' statements hold.
+
+    Each part can be searched on its own, and their solutions go with each other in every way. Statements with weights
+    and clauses are of kinds that could have people, and of one at least.
+    """
+    can_be = possible(kinds, statements)
+    plain = [Statement(tuple(k for k in s.kinds if can_be[k]), s.low, s.high) for s in statements if s.weights is None]
+    holds = all(each.low <= 0 <= each.high for each in plain if not each.kinds)
+    holds = holds and all(each.low <= each.high and each.high >= 0 for each in plain)
+    weighted = [each for each in statements if each.weights is not None]
+    left = list(dict.fromkeys(each for each in [*plain, *weighted] if each.kinds))
+    ties = [each.kinds for each in left] + [tied(clause) for clause in clauses]
+    owners = np.repeat(np.arange(len(ties)), [len(each) for each in ties])
+    members = np.array([k for each in ties for k in each], np.int64)
+    shape = (len(ties) + kinds.count,) * 2
+    edges = sparse.coo_array((np.ones(len(owners)), (owners, len(ties) + members)), shape=shape)
     _, labels = connected_components(edges, directed=False)
     kinds_of: dict[int, list[int]] = {}
     for kind in np.flatnonzero(can_be):
-        kinds_of.setdefault(int(labels[len(left) + kind]), []).append(int(kind))
+        kinds_of.setdefault(int(labels[len(ties) + kind]), []).append(int(kind))
     statements_in: dict[int, list[Statement]] = {}
-    for label, each in zip(labels[: len(left)], left, strict=True):
+    for label, each in zip(labels, left, strict=False):
         statements_in.setdefault(int(label), []).append(each)
-    return [Part(tuple(some), tuple(statements_in.get(label, ()))) for label, some in kinds_of.items()], holds
+    clauses_in: dict[int, list[Clause]] = {}
+    for label, clause in zip(labels[len(left) :], clauses, strict=False):
+        clauses_in.setdefault(int(label), []).append(clause)
+    parts = [
+        Part(tuple(some), tuple(statements_in.get(label, ())), tuple(clauses_in.get(label, ())))
+        for label, some in kinds_of.items()
+    ]
+    return parts, holds

@@ -24,6 +24,9 @@ Columns = tuple[int, ...]
 """Places of columns, rising."""
 Numbers = NDArray[np.float64]
 
+_EXACT = 1e-300
+"""A variance below it is none, as the weight of a count is 1 over it."""
+
 
 @dataclass(frozen=True)
 class Components:
@@ -66,7 +69,7 @@ class Components:
         weight = 0.0
         for table in self.members(generator):
             variance = noise.get(table, math.inf) * self.scale(table, generator)
-            if variance == 0:
+            if variance < _EXACT:
                 return 0.0
             weight += 0.0 if math.isinf(variance) else 1 / variance
         return 1 / weight if weight else math.inf
@@ -81,6 +84,8 @@ class Components:
             variance = noise.get(table, math.inf) * self.scale(table, generator)
             if math.isinf(variance):
                 continue
+            if total == 0 and variance < _EXACT:
+                return self.projected(generator, self.summed(measured[table], table, generator).astype(float))
             share = 1.0 if total == variance else total / variance
             if share:
                 part = share * self.summed(measured[table], table, generator)
