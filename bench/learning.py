@@ -1,11 +1,12 @@
 """What private training costs: CPU time of a step, with plain SGD at the same batch as 1.
 
-    python bench/learning.py [--holes | --memory | --compiled | --coins | --ledger] [--install-peers]
+    python bench/learning.py [--holes | --memory | --both | --compiled | --coins | --ledger] [--install-peers]
 
 With --holes: of a million records, most of whose gradients cancel over time, the longest contribution over its bound,
 counted in integers; beside it Opacus, which clips by a norm in float32. Without, the cost of a step, in one thread.
 With --memory: the most memory above the imports, plain SGD's as 1, in a process each: of a batch of 256 at once, and in
-microbatches. With --compiled: steps of a compiled transformer beside those of the same one as it was written.
+microbatches. With --both: the transformer's cost of a step and its memory, in one setting, microbatches of 64, where
+both have goals. With --compiled: steps of a compiled transformer beside those of the same one as it was written.
 With --coins: whom a step takes, in nanoseconds a person. With --ledger: the wall time of the ledger in a file, and of
 checkpoints, in a training of the MLP, beside what its steps would take at 20 ms each.
 Each model runs a batch of 256: plain SGD, exact contributions with their noise (drawn on a thread), and
@@ -15,13 +16,14 @@ float contributions without noise. Steps of the three take turns, so that a busy
 from __future__ import annotations
 
 import copy
+import math
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -52,6 +54,8 @@ PEERS = "learning"
 RECORDS = 1_000_000
 BATCH = 256
 ROUNDS = 15
+MOST_MEMORY = 1.3
+"""The goal of the transformer's memory above the imports, plain SGD's as 1."""
 MOST_NANOSECONDS = 8
 """Goal of a coin."""
 STEP_SECONDS, MOST_SHARE = 0.02, 0.01
@@ -117,12 +121,16 @@ def subjects() -> list[Subject]:
     ]
 
 
-def plain_step(subject: Subject) -> Callable[[], None]:
+def plain_step(subject: Subject, microbatch: int = BATCH) -> Callable[[], None]:
+    """One step of plain SGD; in microbatches, whose gradients torch adds up, where a size is given."""
     optimizer = torch.optim.SGD(subject.model.parameters(), 1e-9)
 
     def step() -> None:
         optimizer.zero_grad()
-        functional.cross_entropy(subject.model(subject.x), subject.y).backward()
+        for start in range(0, BATCH, microbatch):
+            part = slice(start, start + microbatch)
+            losses = functional.cross_entropy(subject.model(subject.x[part]), subject.y[part], reduction="sum")
+            (losses / BATCH).backward()
         optimizer.step()
 
     return step
@@ -214,14 +222,20 @@ def resident(field: str) -> float:
 
 
 def most_memory(kind: str, place: int, microbatch: int) -> float:
-    """MiB above the imports, at most, over eight steps."""
+    """MiB above the imports, at most, over eight steps; "noisy" is exact with its noise, drawn on a thread."""
     before = resident("VmRSS")
     subject = replace(subjects()[place], microbatch=microbatch)
-    kinds: dict[str, Exact | Float] = {"exact": Exact(), "float": Float()}
-    step = plain_step(subject) if kind == "plain" else private_step(subject, kinds[kind], None)
-    Path("/proc/self/clear_refs").write_text("5")  # the most counts from here
-    for _ in range(8):
-        step()
+    with ThreadPoolExecutor(1) as pool:
+        makes: dict[str, Callable[[], Callable[[], None]]] = {
+            "plain": lambda: plain_step(subject, microbatch),
+            "float": lambda: private_step(subject, Float(), None),
+            "exact": lambda: private_step(subject, Exact(), None),
+            "noisy": lambda: private_step(subject, Exact(), pool),
+        }
+        step = makes[kind]()
+        Path("/proc/self/clear_refs").write_text("5")  # the most counts from here
+        for _ in range(8):
+            step()
     return resident("VmHWM") - before
 
 
@@ -239,6 +253,42 @@ def memory() -> None:
             ratios = [f"{kind} {measured(kind, size) / plain:.2f} at {size}" for kind in ("float", "exact")
                       for size in (BATCH, 64)]  # fmt: skip
             print(f"{subject.name:<22}{words:<22}plain {plain:6.0f} MiB, " + ", ".join(ratios), flush=True)
+
+
+def times_in_turn(subject: Subject, pool: ThreadPoolExecutor) -> tuple[float, float, float]:
+    """Medians of CPU seconds of a step: plain SGD's, exact with its noise, and float without."""
+    plain, exact, real = medians_in_turn(
+        [plain_step(subject), private_step(subject, Exact(), pool), private_step(subject, Float(), None)]
+    )
+    return plain, exact, real
+
+
+def medians_in_turn(steps: Sequence[Callable[[], None]]) -> list[float]:
+    for step in steps:
+        step()
+    times = [[seconds(step) for step in steps] for _ in range(ROUNDS)]
+    return [statistics.median(column) for column in zip(*times, strict=True)]
+
+
+def both() -> None:
+    """Time and memory of the transformer as `private_step` runs it: the same batch, microbatches and noise in both."""
+    torch.set_num_threads(1)
+    place = 2
+    subject = subjects()[place]
+    print(f"{subject.name}, batch {BATCH} in microbatches of {subject.microbatch}, one thread; plain = 1")
+    size = subject.microbatch
+    with ThreadPoolExecutor(1) as pool:
+        steps = [plain_step(subject), private_step(subject, Exact(), pool), private_step(subject, Float(), None)]
+        times = medians_in_turn([*steps, plain_step(subject, size)])
+    kinds = ("plain", BATCH), ("noisy", size), ("float", size), ("plain", size)
+    peaks = [peak_of_process(kind, each, place=place, variables=dict(os.environ)) for kind, each in kinds]
+    names = "plain SGD", "exact + noise", "float", "plain, so too"
+    wanted = 1.0, subject.wanted_exact, subject.wanted_float, math.inf
+    for name, spent, most, peak in zip(names, times, wanted, peaks, strict=True):
+        slower, larger = spent / times[0], peak / peaks[0]
+        missed = "" if slower <= most else f"  MISSED {most}"
+        missed += "" if larger <= MOST_MEMORY else f"  MISSED {MOST_MEMORY} of memory"
+        print(f"  {name:<14}{1e3 * spent:7.0f} ms {slower:5.2f}{peak:7.0f} MiB {larger:5.2f}{missed}", flush=True)
 
 
 def compiled() -> None:
@@ -333,6 +383,9 @@ def main() -> None:
     if "--memory" in sys.argv:
         memory()
         return
+    if "--both" in sys.argv:
+        both()
+        return
     if "--compiled" in sys.argv:
         compiled()
         return
@@ -350,11 +403,7 @@ def main() -> None:
     print(f"{'model':<22}{'plain':>8}{'exact + noise':>16}{'ratio':>7}{'float':>10}{'ratio':>7}")
     with ThreadPoolExecutor(1) as pool:
         for subject in subjects():
-            steps = [plain_step(subject), private_step(subject, Exact(), pool), private_step(subject, Float(), None)]
-            for step in steps:
-                step()
-            times = [[seconds(step) for step in steps] for _ in range(ROUNDS)]
-            plain, exact, real = (statistics.median(column) for column in zip(*times, strict=True))
+            plain, exact, real = times_in_turn(subject, pool)
             missed = "" if exact <= subject.wanted_exact * plain else f"  MISSED {subject.wanted_exact}"
             missed += "" if real <= subject.wanted_float * plain else f"  MISSED {subject.wanted_float}"
             print(
