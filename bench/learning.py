@@ -1,6 +1,7 @@
 """What private training costs: CPU time of a step, with plain SGD at the same batch as 1.
 
-    python bench/learning.py [--holes | --memory | --both | --compiled | --coins | --ledger | --optimizers] [--install-peers]
+    python bench/learning.py [--install-peers]
+                             [--holes | --memory | --both | --compiled | --coins | --ledger | --optimizers]
 
 With --holes: of a million records, most of whose gradients cancel over time, the longest contribution over its bound,
 counted in integers; beside it Opacus, which clips by a norm in float32. Without, the cost of a step, in one thread.

@@ -148,8 +148,8 @@ class PipelineAlgorithm(Algorithm):
 
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
         """What the model computes of prepared rows."""
-        model, *asked = self.behind_preparations(inputs, parameters, numbers, cells)
-        return model.outputs(*asked)
+        asked = self.behind_preparations(inputs, parameters, numbers, cells)
+        return asked.algorithm.outputs(asked.inputs, asked.parameters, asked.numbers, asked.cells)
 
     def behind_preparations(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> Asked:
         """The model, and the rows as they are prepared for it."""
