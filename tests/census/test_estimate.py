@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from countries import Dense, random_counts, random_layout, random_noise
 
-from discreet.census.estimates import Errors, Estimate
+from discreet.census.estimates import Errors, Estimate, Sum
 
 TOLERANCE = 1e-9
 
@@ -35,6 +35,20 @@ def compared(number: int) -> None:
     row = weights.ravel() @ dense.matrix(areas[None], columns)
     variance = errors.variance_of_sum([*[None] * (layout.tree.levels - 1), areas], columns, weights)
     assert math.isclose(variance, row @ dense.covariance @ row, rel_tol=TOLERANCE)
+    first = Sum([*[None] * (layout.tree.levels - 1), areas], columns, weights)
+    other_table = list(layout.tables.values())[-1]
+    others = draws.normal(0, 1, tuple(layout.sizes[column] for column in other_table))
+    place = int(draws.integers(0, layout.tree.levels))
+    above = draws.normal(0, 1, layout.tree.sizes[place])
+    second = Sum([above if level == place else None for level in range(layout.tree.levels)], other_table, others)
+    inside = dense.areas(layout.spec.geography.levels[place])
+    other_rows = others.ravel() @ dense.matrix(inside, other_table).reshape(len(inside), others.size, -1)
+    expected = row @ dense.covariance @ (above @ other_rows)
+    scale = math.sqrt(variance * errors.variance_of_sum(second.areas, other_table, others))
+    assert math.isclose(errors.covariance(first, second), expected, rel_tol=TOLERANCE, abs_tol=TOLERANCE * scale)
+    own_rows = weights.ravel() @ dense.matrix(inside, columns).reshape(len(inside), weights.size, -1)
+    each = np.einsum("ij,jk,ik->i", own_rows, dense.covariance, other_rows)
+    assert np.allclose(errors.covariances(place, first, second), each, rtol=TOLERANCE, atol=TOLERANCE * 10)
 
 
 @pytest.mark.parametrize("number", range(30))

@@ -68,6 +68,10 @@ def test_a_publication_is_paid_once_shown_and_verified(cli: Any) -> None:
     assert area["value"] == total.value and area["unbiased"] == total.unbiased
     assert f"published {total.value:,}" in cli("census", "area", "country", "north", "south").out
     assert "none may lie in another" in cli("census", "area", "country", "low", "north").err
+    rate = cli("census", "area", "country", "north", "--population", "250", "--per", "10", "--format", "json").json
+    assert rate["value"] == pytest.approx(loaded.total(areas=["north"]).value / 25) and rate["per"] == 10
+    assert "per 100,000" in cli("census", "area", "country", "north", "--population", "250").out
+    assert "above 0" in cli("census", "area", "country", "north", "--population", "-1").err
     shown = cli("census", "show", "country", "--table", "total", "--by", "region", "--format", "json").json
     assert [row["region"] for row in shown["rows"]] == ["west", "north", "south"]
     assert "bend" in cli("census", "show", "country", "--plot", "sizes.json", "--draw", "sizes").out

@@ -6,10 +6,11 @@ before anything is paid; and integers that are never negative and add up are mad
 """
 
 from discreet.census._plan import CensusPlan
-from discreet.census._publication import Publication, Total
+from discreet.census._publication import Publication
 from discreet.census._publish import KIND, load, plan, plan_question, publish, spec_for
 from discreet.census._question import PreparedPublication, Publish
 from discreet.census._report import Report, ReportRow
+from discreet.census._totals import Ratio, Total
 from discreet.census.estimates import Errors, Estimate, Layout
 from discreet.census.histograms import Histogram, histogram, load_histogram, plan_histogram
 from discreet.census.marginal_tables import (
@@ -43,6 +44,7 @@ __all__ = [
     "Publication",
     "Publish",
     "PublishMarginals",
+    "Ratio",
     "Report",
     "ReportRow",
     "Spec",

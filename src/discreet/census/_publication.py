@@ -17,46 +17,20 @@ from numpy.typing import NDArray
 from discreet.census._files import integers_from_json, integers_to_json, write_folder
 from discreet.census._pictures import Picture, checked_picture, level_errors, shares, size_errors, values
 from discreet.census._report import PublishedTable, Report, report_of
-from discreet.census.estimates import Columns, Errors, Estimate, Layout, Measure, half_widths
+from discreet.census._totals import Population, Ratio, Total, Totals
+from discreet.census.estimates import Columns, Errors, Estimate, Layout, Measure, Sum, half_widths
 from discreet.census.specs import Spec
 from discreet.charts import load_altair
-from discreet.errors import QueryError
+from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells
-from discreet.marginals.conditions import column_names, condition
 from discreet.marginals.trees import Tree
 from discreet.prices import Additive, additive_from_json, additive_to_json
 from discreet.privacy import Loss, in_words
-from discreet.query import match_name
 from discreet.release import JsonRelease
 
-__all__ = ["Publication", "Total"]
+__all__ = ["Publication"]
 
 _SHOWN = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """A number of people, over areas and cells.
-
-    Attributes
-    ----------
-    value
-        The published integer: never negative, and the sum of the published numbers that it is made of.
-    unbiased
-        The estimate by least squares, which is right on average.
-    standard_error
-        Of the unbiased number.
-    """
-
-    value: int
-    unbiased: float
-    standard_error: float
-    heavy: bool = False
-
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Where the true number lies, with a probability of about `confidence`. Raises `ParameterError` for none."""
-        half = float(half_widths(np.array([self.standard_error**2]), confidence, heavy=self.heavy)[0])
-        return self.unbiased - half, self.unbiased + half
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -126,7 +100,7 @@ class Publication(JsonRelease):
             place = geography.level(level)
             areas = list(geography.names[place])
             unbiased = self.estimate.table(place, columns).reshape(len(areas), -1)
-            values = self._integers(place, columns).reshape(len(areas), -1)
+            values = self.totals.published(place, columns).reshape(len(areas), -1)
             variances = np.repeat(self.errors.cell_variance(place, columns)[:, None], values.shape[1], axis=1)
         half = half_widths(variances, confidence, heavy=self.errors.heavy)
         is_held = self.layout.held is not None and columns == () and level == geography.levels[self.layout.held[0]]
@@ -143,6 +117,11 @@ class Publication(JsonRelease):
                 "flag": pa.array(flags, pa.string()),
             }
         )
+
+    @cached_property
+    def totals(self) -> Totals:
+        """Sums over areas and cells."""
+        return Totals(self.estimate, self.integers)
 
     @property
     def last_level(self) -> str:
@@ -164,10 +143,6 @@ class Publication(JsonRelease):
             texts[cells.name] = words.take(pa.array(np.tile(place, areas), pa.int64()))
         return texts
 
-    def _integers(self, level: int, columns: Columns) -> NDArray[np.int64]:
-        cells = self.integers[level].reshape(-1, *self.layout.sizes)
-        return self.layout.components.summed(cells, self.layout.detail, columns)
-
     def _flags(self, unbiased: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[Any]:
         """What the rule of precision says of each number, by noisy values alone."""
         odd = np.zeros(unbiased.size, bool)
@@ -184,35 +159,11 @@ class Publication(JsonRelease):
 
     def _by_district(self, kind: str, columns: Columns) -> tuple[list[str], Any, Any, Any]:
         districts, one = self.layout.weights_of(kind), self.layout.components.one_cell(columns)
-        parts = [self._over(areas, columns) for areas in districts]
+        parts = [self.totals.over(areas, columns) for areas in districts]
         variances = [self.errors.variance_of_sum(areas, columns, one) for areas in districts]
         values, unbiased = (np.array([each[i].ravel() for each in parts]) for i in (0, 1))
         spread = np.repeat(np.array(variances)[:, None], values.shape[1], axis=1)
         return list(self.layout.spec.districts[kind]), values.astype(np.int64), unbiased, spread
-
-    def _over(
-        self, areas: Sequence[NDArray[np.float64] | None], columns: Columns
-    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """The published and the unbiased cells of a table, over areas."""
-        shape = tuple(self.layout.sizes[column] for column in columns)
-        value, unbiased = np.zeros(shape, np.int64), np.zeros(shape)
-        for level, weights in enumerate(areas):
-            if weights is not None:
-                there = np.flatnonzero(weights)
-                self.errors.check_published(level, columns)
-                value += self._integers(level, columns)[there].sum(axis=0)
-                unbiased += self._estimated(level, columns)[there].sum(axis=0)
-        return value, unbiased
-
-    def _estimated(self, level: int, columns: Columns) -> NDArray[np.float64]:
-        cached = self._tables.get((level, columns))
-        if cached is None:
-            cached = self._tables[level, columns] = self.estimate.table(level, columns)
-        return cached
-
-    @cached_property
-    def _tables(self) -> dict[tuple[int, Columns], NDArray[np.float64]]:
-        return {}
 
     def total(self, name: str | None = None, *, areas: Sequence[Any] | None = None, where: str | None = None) -> Total:
         """How many people some areas have together, in the cells in which a condition holds. Costs nothing.
@@ -229,20 +180,75 @@ class Publication(JsonRelease):
 
         Raises `QueryError` for a condition that no table answers, `ParameterError` for no such area.
         """
-        if name is not None:
-            columns = self.layout.columns_of(name)
-        else:
-            names = [column.name for column in self.layout.columns]
-            tree = None if where is None else condition(where)
-            used = () if tree is None else column_names(tree)
-            columns = tuple(sorted(names.index(match_name(each, names, "the publication", "column")) for each in used))
-        weights = self.layout.weights(where, columns)
-        geography = self.layout.spec.geography
-        everywhere = [(geography.levels[0], geography.names[0][0])]
-        over = geography.weights(everywhere if areas is None else areas, "the total")
-        value, unbiased = self._over(over, columns)
-        variance = self.errors.variance_of_sum(over, columns, weights)
-        return Total(int((value * weights).sum()), float((unbiased * weights).sum()), variance**0.5, self.errors.heavy)
+        return self.totals.total(self.totals.asked(name, areas, where))
+
+    def rate(
+        self,
+        where: str | None = None,
+        *,
+        areas: Sequence[Any] | None = None,
+        among: str | None = None,
+        population: Population | None = None,
+        per: float = 100_000,
+    ) -> Ratio:
+        """How many people of so many are in the cells in which a condition holds, over some areas. Costs nothing.
+
+        Parameters
+        ----------
+        where
+            A condition in SQL, as of `total`: who is counted.
+        areas
+            As of `total`.
+        among
+            Who counts below: those of whom this condition holds; all people by default.
+        population
+            Public numbers of people in place of those that were measured: one for all areas together, or one for each
+            of `areas` by name.
+        per
+            Of how many people: 100,000 by default, 1 for a share.
+
+        Raises as `total`, and `ParameterError` for a population that is none.
+        """
+        asked = self.totals.asked(None, areas, where)
+        if population is not None:
+            _check_one(among)
+            return self.totals.ratio(asked, self.totals.people_in(population, areas), per)
+        return self.totals.ratio(asked, self.totals.asked(None, areas, among), per)
+
+    def rates(  # noqa: PLR0913
+        self,
+        where: str | None = None,
+        *,
+        level: str | None = None,
+        among: str | None = None,
+        population: Mapping[str, float] | None = None,
+        per: float = 100_000,
+        confidence: float = 0.95,
+    ) -> pa.Table:
+        """The rate of `rate` in each area of a level, or in each district of a kind. Costs nothing.
+
+        Columns: the area; ``value``, of published numbers; ``estimate``, of unbiased ones; its ``standard_error``, to
+        first order; and ``lower`` and ``upper``, its interval by Fieller's rule, up to infinity where there may be
+        nobody. NaN where nobody is counted below. Raises as `rate`.
+        """
+        at = self.last_level if level is None else level
+        asked: Sum = self.totals.asked(None, None, where)
+        below: Sum | NDArray[np.float64] = self.totals.asked(None, None, among)
+        if population is not None:
+            _check_one(among)
+            below = self.totals.people_of(population, at)
+        if at in self.layout.spec.districts:
+            return self.totals.district_ratios(at, asked, below, per, confidence)
+        return self.totals.ratios(self.layout.spec.geography.level(at), asked, below, per, confidence)
+
+    def mean(self, column: str, *, areas: Sequence[Any] | None = None, where: str | None = None) -> Ratio:
+        """The average of a column of numbers, over the people of some areas of whom a condition holds. Costs nothing.
+
+        Every cell of the column must hold one number; people without one do not count. Raises `QueryError` for another
+        column, and as `total`.
+        """
+        above, below = self.totals.mean(column, self.totals.asked(None, areas, where))
+        return self.totals.ratio(above, below, 1)
 
     def report(self) -> Report:
         """How wrong the published numbers are: at each level, by the size of the area. Costs nothing.
@@ -378,7 +384,7 @@ class Publication(JsonRelease):
         for place, names in enumerate(geography.names):
             if not self.errors.is_published(place, ()) or len(rows) + len(names) > _SHOWN:
                 break
-            values, unbiased = self._integers(place, ()), self._estimated(place, ())
+            values, unbiased = self.totals.published(place, ()), self.totals.unbiased(place, ())
             errors = np.sqrt(self.errors.variance(place, (), np.ones(())))
             for i, name in enumerate(names):
                 rows.append(
@@ -414,3 +420,8 @@ class Publication(JsonRelease):
             values = "; ".join(column.text(i) for i in range(column.size))
             lines.append(f"- `{column.name}`: {values}")
         return "\n".join([*lines, ""])
+
+
+def _check_one(among: str | None) -> None:
+    if among is not None:
+        raise ParameterError("a rate is among people of whom a condition holds, or of a public population: not both")

@@ -153,6 +153,14 @@ class ColumnCells:
         alone = (firsts == 0) & (sizes == 1)
         return tuple(np.flatnonzero(alone).tolist()) if sizes.max() > 1 else ()
 
+    @property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The number of each cell that holds values; None where some cell holds several, or something else."""
+        if self.keys is not None:
+            return np.array(self.keys, np.float64) if self.type in _NUMBERS else None
+        firsts, sizes = self.points.T
+        return firsts * float(self.step) if self.type in _NUMBERS and sizes.max() == 1 else None
+
     def text(self, cell: int) -> str:
         """What a cell holds, in words."""
         if cell == self.valued:

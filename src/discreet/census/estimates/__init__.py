@@ -1,8 +1,8 @@
 """Least squares over all tables of all areas: what is measured where, the estimates, their variances and the shares."""
 
 from discreet.census.estimates._components import Columns, Components
-from discreet.census.estimates._estimate import Errors, Estimate
-from discreet.census.estimates._intervals import half_widths
+from discreet.census.estimates._estimate import Errors, Estimate, Sum
+from discreet.census.estimates._intervals import half_widths, ratio_interval
 from discreet.census.estimates._layout import Layout, Measure
 from discreet.census.estimates._shares import Accuracy, cheapest_shares, planned_shares, weighted_error
 
@@ -14,8 +14,10 @@ __all__ = [
     "Estimate",
     "Layout",
     "Measure",
+    "Sum",
     "cheapest_shares",
     "half_widths",
     "planned_shares",
+    "ratio_interval",
     "weighted_error",
 ]

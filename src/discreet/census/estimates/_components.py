@@ -126,11 +126,18 @@ class Components:
 
         The variance of the sum is that of the component's cells times this, summed over the components.
         """
+        return float((self.on_component(generator, table, weights) ** 2).sum())
+
+    def on_component(self, generator: Columns, table: Columns, weights: Numbers) -> Numbers:
+        """A weighted sum of a table's cells as weights of the cells of a component, (1, cells…).
+
+        The covariance of two sums is the variance of the component's cells times the product of these, summed.
+        """
         shared = tuple(column for column in generator if column in table)
         within = self.summed(weights[None], table, shared) / self.scale(table, shared)
         shape = (1, *(self.sizes[column] for column in generator))
         own = np.broadcast_to(self.spread(within, shared, generator), shape)
-        return float((self.projected(generator, own.astype(np.float64)) ** 2).sum())
+        return self.projected(generator, own.astype(np.float64))
 
     def one_cell(self, table: Columns) -> Numbers:
         """The weights of one cell of a table: which one makes no difference to its variance."""

@@ -20,9 +20,33 @@ from discreet.marginals.trees import LeastSquares, OffTree, Tree
 from discreet.mechanisms import DiscreteLaplace
 from discreet.prices import Additive
 
-__all__ = ["Errors", "Estimate"]
+__all__ = ["Errors", "Estimate", "Sum"]
 
 Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """A weighted sum of cells of a table, over a weighted sum of areas of any levels.
+
+    Attributes
+    ----------
+    areas
+        For each level the weights of its areas, None where they have none.
+    table
+        The columns of the table.
+    weights
+        Those of its cells.
+    """
+
+    areas: list[Numbers | None]
+    table: Columns
+    weights: Numbers
+
+    @property
+    def last(self) -> int:
+        """The last level of whose areas it has any."""
+        return max(level for level, each in enumerate(self.areas) if each is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,14 +179,41 @@ class Errors:
 
     def variance_of_sum(self, areas: list[Numbers | None], table: Columns, weights: Numbers) -> float:
         """The variance of a weighted sum of a table's cells, over a weighted sum of areas of any levels."""
-        last = max(level for level, each in enumerate(areas) if each is not None)
-        self.check_published(last, table)
+        asked = Sum(areas, table, weights)
+        self.check_published(asked.last, table)
         total = 0.0
         for generator, squares in self.squares.items():
             share = self.layout.components.functional(generator, table, weights)
             if share:
-                total += share * squares.variance([*areas, *[None] * squares.levels][: squares.levels])
+                total += share * squares.variance(_cut(areas, squares.levels))
         return total
+
+    def covariance(self, one: Sum, other: Sum) -> float:
+        """The covariance of two sums: they share measurements where their areas do."""
+        total = 0.0
+        for generator, squares in self.squares.items():
+            share = self._shared(generator, one, other)
+            if share:
+                total += share * squares.covariance(_cut(one.areas, squares.levels), _cut(other.areas, squares.levels))
+        return total
+
+    def covariances(self, level: int, one: Sum, other: Sum) -> Numbers:
+        """The covariance of two sums of cells in each area of a level, whatever the areas of the sums are."""
+        total = np.zeros(self.layout.tree.sizes[level])
+        for generator, squares in self.squares.items():
+            share = self._shared(generator, one, other)
+            if share and level < squares.levels:
+                total += share * squares.posterior[level]
+        return total
+
+    def _shared(self, generator: Columns, one: Sum, other: Sum) -> float:
+        each = self.layout.components.on_component
+        first, second = (each(generator, each_sum.table, each_sum.weights) for each_sum in (one, other))
+        return float((first * second).sum())
+
+
+def _cut(areas: list[Numbers | None], levels: int) -> list[Numbers | None]:
+    return [*areas, *[None] * levels][:levels]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,16 +11,20 @@ from discreet.cli._options import LevelOption, check_level
 from discreet.cli.census._options import PublicationArgument
 from discreet.cli.ledger._options import Shape, ShapeOption
 
+if TYPE_CHECKING:
+    from discreet.census import Ratio
+
 __all__ = ["EXAMPLES", "area"]
 
 EXAMPLES = (
     "[bold]Examples[/bold]\n\n"
     "  discreet census area country/ b17 b18\n\n"
-    "  discreet census area country/ county:Essex b18 --where \"age < 18 AND sex = 'F'\""
+    "  discreet census area country/ county:Essex b18 --where \"age < 18 AND sex = 'F'\"\n\n"
+    '  discreet census area country/ county:Essex --where ill --among "age < 18" --per 100000'
 )
 
 
-def area(
+def area(  # noqa: PLR0913 — an option each
     folder: PublicationArgument,
     areas: Annotated[
         list[str],
@@ -34,10 +39,24 @@ def area(
         str | None,
         typer.Option("--where", metavar="SQL", show_default=False, help="Only cells in which this condition holds."),
     ] = None,
+    among: Annotated[
+        str | None,
+        typer.Option("--among", metavar="SQL", show_default=False, help="A rate: among people of whom this holds."),
+    ] = None,
+    population: Annotated[
+        float | None,
+        typer.Option(
+            "--population", metavar="NUMBER", show_default=False, help="A rate: of so many people, as is public."
+        ),
+    ] = None,
+    per: Annotated[
+        float | None,
+        typer.Option("--per", metavar="NUMBER", show_default=False, help="A rate: per so many; 100000."),
+    ] = None,
     level: LevelOption = 0.95,
     form: ShapeOption = Shape.table,
 ) -> None:
-    """How many people some areas have together, with the interval of the unbiased number. Spends nothing."""
+    """How many people some areas have together, or a rate, with the interval of the unbiased number. Spends nothing."""
     from discreet.census import load
     from discreet.cli._output import print_json
 
@@ -45,6 +64,10 @@ def area(
     published = load(folder)
     levels = published.layout.spec.geography.levels
     named = [_named(each, levels) for each in areas]
+    if among is not None or population is not None or per is not None:
+        many = 100_000 if per is None else per
+        _print_rate(published.rate(where, areas=named, among=among, population=population, per=many), many, level, form)
+        return
     total = published.total(areas=named, where=where)
     low, high = total.interval(level)
     if form is Shape.json:
@@ -55,6 +78,21 @@ def area(
         return
     typer.echo(f"published {total.value:,}")
     typer.echo(f"unbiased  {total.unbiased:,.1f}, from {low:,.1f} to {high:,.1f} at {100 * level:.10g} %")
+
+
+def _print_rate(rate: Ratio, per: float, level: float, form: Shape) -> None:
+    from discreet.cli._output import print_json
+
+    low, high = rate.interval(level)
+    if form is Shape.json:
+        numbers = {"value": rate.value, "estimate": rate.estimate, "standard_error": rate.standard_error}
+        ends = {"lower": low, "upper": high}
+        finite = {name: each if math.isfinite(each) else None for name, each in (numbers | ends).items()}
+        print_json({**finite, "per": per, "level": level})
+        return
+    above = "no upper end: there may be nobody below" if math.isinf(high) else f"to {high:,.1f}"
+    typer.echo(f"published {rate.value:,.1f} per {per:,.10g}")
+    typer.echo(f"estimate  {rate.estimate:,.1f}, from {low:,.1f} {above} at {100 * level:.10g} %")
 
 
 def _named(text: str, levels: tuple[str, ...]) -> str | tuple[str, str]:

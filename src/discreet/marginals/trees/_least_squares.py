@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.marginals.trees._tree import Tree
 
-__all__ = ["LeastSquares"]
+__all__ = ["LeastSquares", "inner"]
 
 Numbers = NDArray[np.float64]
 
@@ -141,6 +141,12 @@ class LeastSquares:
             own = self.upward[level] * (carried[level] - tree.down(level, self._shared(level, carried[level])))
             levels.append(own + self._gain(level) * tree.down(level, levels[-1]))
         return levels
+
+
+def inner(levels: Sequence[Numbers], weights: Sequence[NDArray[Any] | None]) -> Any:
+    """A weighted sum over areas of all levels: of each column, where areas have columns."""
+    parts = [own @ levels[level] for level, own in enumerate(weights) if own is not None]
+    return np.sum(parts, axis=0) if parts else np.zeros(levels[0].shape[1:])
 
 
 def _both(one: float, other: Numbers) -> Numbers:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from discreet.marginals.trees._least_squares import LeastSquares
+from discreet.marginals.trees._least_squares import LeastSquares, inner
 
 __all__ = ["OffTree"]
 
@@ -52,13 +52,8 @@ class OffTree:
 
     @cached_property
     def _factor(self) -> Any:
-        between = np.stack([self._with(self._covariances, weights) for weights in self.districts])
+        between = np.stack([inner(self._covariances, weights) for weights in self.districts])
         return cho_factor(between + np.diag(np.asarray(self.variances, np.float64)))
-
-    def _with(self, levels: Sequence[Numbers], weights: Weights) -> Numbers:
-        """A weighted sum over areas of all levels, for each column."""
-        parts = [own @ levels[level] for level, own in enumerate(weights) if own is not None]
-        return np.sum(parts, axis=0) if parts else np.zeros(levels[0].shape[1])
 
     @cached_property
     def posterior(self) -> list[Numbers]:
@@ -75,8 +70,16 @@ class OffTree:
         alone = self.squares.variance(weights)
         if not self.districts:
             return alone
-        cross = self._with(self._covariances, weights)
+        cross = inner(self._covariances, weights)
         return max(alone - float(cross @ cho_solve(self._factor, cross)), 0.0)
+
+    def covariance(self, weights: Weights, others: Weights) -> float:
+        """The covariance of two weighted sums of the estimates of areas of any levels."""
+        alone = float(inner(self.squares.covariances(weights), others))
+        if not self.districts:
+            return alone
+        one, other = (inner(self._covariances, each) for each in (weights, others))
+        return alone - float(one @ cho_solve(self._factor, other))
 
     def estimate(self, measured: Sequence[NDArray[Any] | None], districts: NDArray[Any] | None = None) -> list[Numbers]:
         """The estimates at each level, from what levels and districts measured; arrays by areas, then by cells."""
@@ -86,6 +89,6 @@ class OffTree:
         assert districts is not None
         shape = levels[0].shape[1:]
         flat = [each.reshape(len(each), -1) for each in levels]
-        there = np.stack([self._with(flat, weights) for weights in self.districts])
+        there = np.stack([inner(flat, weights) for weights in self.districts])
         moved = cho_solve(self._factor, districts.reshape(len(there), -1) - there)
         return [(each + cross @ moved).reshape(-1, *shape) for each, cross in zip(flat, self._covariances, strict=True)]
