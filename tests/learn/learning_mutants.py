@@ -280,8 +280,8 @@ def _nan_counts(self: Any, pieces: Any, clipping: Any, active: Any, sums: Any) -
         sums[name] += values[active].sum(0)
 
 
-def _padding_counts(units: Any, active: Any, rows: int) -> Any:
-    owners, used = _slots(units, active, rows)
+def _padding_counts(units: Any, active: Any, rows: int, device: Any) -> Any:
+    owners, used = _slots(units, active, rows, device)
     return owners, torch.ones_like(used) if units is None else used
 
 

@@ -6,14 +6,16 @@ import copy
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from learners import some_examples, taken
+from learners import CLASS, measurer, some_examples, taken
 from sklearn import datasets
 from torch import nn
 
@@ -22,9 +24,10 @@ from discreet import learn
 from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import Examples
 from discreet.learn._inputs import LEVELS, MISSING, Input, Inputs
-from discreet.learn.algorithms import algorithm_from_json
+from discreet.learn.algorithms import NaiveBayesAlgorithm, SearchAlgorithm, algorithm_from_json
+from discreet.learn.evaluation import predictor_of
 from discreet.learn.features import Frozen, OrientedGradients
-from discreet.learn.preparing import FrozenAlgorithm, GradientsAlgorithm, networks_at_hand
+from discreet.learn.preparing import Element, FrozenAlgorithm, GradientsAlgorithm, PipelineAlgorithm, networks_at_hand
 from discreet.release import verify_loss
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -189,6 +192,31 @@ def test_a_model_on_a_frozen_network_states_its_weights_and_finds_it_again_by_th
             session.records(QUERY, label="digit")
         )
         assert session.spent != spent
+
+
+@pytest.mark.parametrize("searched", [False, True])
+def test_an_evaluation_prepares_rows_together_and_predicts_of_each_what_it_does_alone(*, searched: bool) -> None:
+    """Also where a search chose the pipeline: a network runs once on all rows, and not once for each."""
+    step, inputs = Frozen(nn.Linear(24, 5), shape=(24,), rows=32)._preparation(Fraction(0)), pixels(24)
+    assert isinstance(step, FrozenAlgorithm)
+    inputs, bayes = Inputs(inputs.features, CLASS), NaiveBayesAlgorithm(bins=4)
+    steps = (Element("features", step), Element("model", bayes))
+    rows, spend = some_examples(inputs, random.Random(5), 70), dp.rho(2)
+    fitted = bayes.fit(step.prepare(rows, {}), measurer(bayes, step.prepared(inputs), spend))
+    parameters, algorithm = {f"model:{name}": each for name, each in fitted.items()}, PipelineAlgorithm(steps)
+    outputs = algorithm.outputs(inputs, parameters, rows.numbers, rows.cells)
+    if searched:
+        algorithm = SearchAlgorithm.among(
+            [PipelineAlgorithm((steps[0], Element("model", replace(bayes, bins=5)))), algorithm]
+        )
+        parameters["chosen"] = np.ones(1)
+    predictor = predictor_of(learn.Model(algorithm, inputs, parameters, spend, {}))
+    sizes, run = list[int](), networks_at_hand[step]
+    with patch.dict(networks_at_hand, {step: lambda known: (sizes.append(len(known)), run(known))[1]}):
+        together = predictor.predicted(rows)
+    assert sizes == [70] and len(set(together)) > 1 and (outputs.argmax(1) == together).all()
+    for row in range(70):
+        assert (predictor.predicted(taken(rows, [row])) == together[row]).all()
 
 
 def test_a_network_that_was_trained_on_is_another_question_and_the_old_model_has_the_old_one(

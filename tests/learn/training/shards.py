@@ -22,6 +22,7 @@ from trainings import POLICY, QUERY, SPEND, network, visits
 
 import discreet as dp
 from discreet import learn, noise
+from discreet.learn.training import _training_run
 from discreet.learn.training._update import Update
 
 OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
@@ -50,7 +51,8 @@ class Tied(nn.Module):
         return self.last(torch.tanh(self.twin(self.again(x))))
 
 
-NETWORKS: dict[str, Callable[[], nn.Module]] = {"plain": network, "tied": Tied}
+NETWORKS: dict[str, Callable[[], nn.Module]] = {"plain": network, "tied": Tied, "counted": network}
+"""Where people are counted, the divisor and what `DPAdam` knows of the noise follow from the count."""
 
 
 def sharded(net: nn.Module, *, inside: bool = True) -> nn.Module:
@@ -97,12 +99,16 @@ def trained(
     net = NETWORKS[kind]()
     net = sharded(net) if shard else net
     settings: dict[str, Any] = {"spend": SPEND, "steps": STEPS, "rate": "0.5", "about": UNITS, "places": 32}
+    if kind == "counted":
+        settings["about"] = learn.NoisyCount("0.1")
     with (
+        patch.object(_training_run, "noisy_count", lambda _, people: people + 7),
         patch.object(noise, "bernoulli", lambda rate, size: dice.random(size) < float(rate)),
         patch.object(Update, "apply", moved),
     ):
         trainer = learn.Trainer(net, OPTIMIZERS[optimizer](net), LOSS, data, processes=processes, **settings)
         released = trainer.fit()
+    assert trainer.plan().people == (2 * UNITS + 7 if kind == "counted" else UNITS)
     weights = whole(net)
     check_sharded_again(net, shard=shard)
     assert all((weights[name] == each.numpy()).all() for name, each in released.weights.items())
@@ -216,7 +222,7 @@ def member(scenario: str, rank: int, count: int, folder: Path) -> None:
     dist.init_process_group("gloo", init_method=f"file://{folder / 'meeting'}", rank=rank, world_size=count)
     match scenario.split("-"):
         case ["daily"]:
-            alike(rank, folder, [("plain", "adam"), ("tied", "momentum")])
+            alike(rank, folder, [("plain", "adam"), ("tied", "momentum"), ("counted", "dpadam")])
             resumed(rank, folder)
             unlike(rank, folder)
         case ["all"]:

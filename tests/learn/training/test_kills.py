@@ -102,6 +102,11 @@ def in_sqlite(folder: Path) -> str:
     return str(folder / "visits.ledger")
 
 
+def in_postgres(server: str, name: str) -> Callable[[Path], str]:
+    """A ledger of its own for each training of a test."""
+    return lambda folder: f"{server}{'&' if '?' in server else '?'}ledger=kills_{os.getpid()}_{name}_{folder.name}"
+
+
 def test_a_killed_training_draws_no_step_twice(processes: ForkServerContext, tmp_path: Path) -> None:
     check_kills(processes, tmp_path, in_sqlite, random.Random(0), 1)
 
@@ -133,8 +138,15 @@ def test_nor_does_one_whose_ledger_is_in_postgres(
     processes: ForkServerContext, postgres: str, tmp_path: Path, number: int
 ) -> None:
     """The same: 200 kills."""
+    check_kills(processes, tmp_path, in_postgres(postgres, f"{number}"), random.Random(number), 10)
 
-    def in_postgres(folder: Path) -> str:
-        return f"{postgres}{'&' if '?' in postgres else '?'}ledger=kills_{os.getpid()}_{number}_{folder.name}"
 
-    check_kills(processes, tmp_path, in_postgres, random.Random(number), 10)
+@pytest.mark.soak
+@pytest.mark.postgres
+@pytest.mark.parametrize("number", range(10))
+def test_nor_does_one_that_counts_people_with_its_ledger_in_postgres(
+    processes: ForkServerContext, postgres: str, tmp_path: Path, number: int
+) -> None:
+    """The same: 100 kills."""
+    ledger_in = in_postgres(postgres, f"counted_{number}")
+    check_kills(processes, tmp_path, ledger_in, random.Random(number), 10, counted=True)

@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 from test_distributed import STEPS, check_ledger, ran, words
 
-ALL = tuple(product(("plain", "tied"), ("adam", "momentum", "dpadam")))
+ALL = tuple(product(("plain", "tied", "counted"), ("adam", "momentum", "dpadam")))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def check_alike(folder: Path, kind: str, optimizer: str) -> None:
         assert all((first[each] == weights[each]).all() for each in first), name
 
 
-@pytest.mark.parametrize(("kind", "optimizer"), [("plain", "adam"), ("tied", "momentum")])
+@pytest.mark.parametrize(("kind", "optimizer"), [("plain", "adam"), ("tied", "momentum"), ("counted", "dpadam")])
 def test_shards_give_the_sums_and_weights_of_one_process_bit_for_bit(daily: Path, kind: str, optimizer: str) -> None:
     check_alike(daily, kind, optimizer)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -439,8 +440,10 @@ def test_dp_adam_takes_the_noise_off_its_second_moments() -> None:
         adam.step()
     moved = (before - entries.detach())[1]
     assert abs(float(moved.mean()) - 1) < 0.05
-    with pytest.raises(ParameterError):
-        learn.DPAdam([entries], lr=0)
+    for wrong in ({"lr": 0}, {"floor": 0}, {"doubt": -1}, {"betas": (0.9, 1)}):
+        settings: dict[str, Any] = wrong
+        with pytest.raises(ParameterError):
+            learn.DPAdam([entries], **settings)
     net = network()
     rows = learn.Tensors(torch.rand(50, 4), torch.randint(2, (50,)))
     optimizer = learn.DPAdam(net.parameters(), lr=0.01)
@@ -450,3 +453,25 @@ def test_dp_adam_takes_the_noise_off_its_second_moments() -> None:
     trainer.fit()
     with pytest.raises(ParameterError, match="independent"):
         learn.Trainer(net, optimizer, loss, rows, spend=dp.mu(1), steps=12, epochs=3, about=50, noise="auto")
+
+
+def test_dp_adam_takes_short_steps_where_there_is_noise_alone() -> None:
+    """No entry moves further in a step than noise of its size by momentum would, whose moments are known so well.
+
+    After t steps the second moment of noise of variance 4 is 4 ± 4·√(2 / t), and is taken for at least four of those.
+    Without that doubt, half of the entries are divided by the floor.
+    """
+    dice = np.random.default_rng(2)
+    furthest: dict[float, float] = {}
+    for doubt in (4.0, 0.0):
+        entries = torch.zeros(10_000, requires_grad=True)
+        adam = learn.DPAdam([entries], lr=1.0, betas=(0.0, 0.999), doubt=doubt, floor=1e-4)
+        adam.noise_variance = 4.0
+        for step in range(1, 101):
+            entries.grad = torch.tensor(dice.normal(0, 2.0, 10_000), dtype=torch.float32)
+            torch.nn.init.zeros_(entries)
+            adam.step()
+            by_momentum = entries.grad.abs() / math.sqrt(4 * 4 * math.sqrt(2 / step))
+            ratios = entries.detach().abs() / by_momentum
+            furthest[doubt] = max(furthest.get(doubt, 0), float(ratios.max()))
+    assert 0.99 < furthest[4] < 1.01 and furthest[0] > 1_000

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from discreet.prices import Prices, price_as_loss
 from discreet.privacy import Loss
 from discreet.sensitivity import Norms
 
-__all__ = ["Algorithm", "Parameters", "Task"]
+__all__ = ["Algorithm", "Asked", "Parameters", "Task"]
 
 Parameters = Mapping[str, NDArray[np.float64]]
 """What a model is made of beside its inputs: arrays by name, all finite."""
@@ -87,6 +87,13 @@ class Algorithm(ABC):
         What it is of a row depends on that row alone, to the last bit, in any company and at any place.
         """
 
+    def behind_preparations(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> Asked:
+        """What is asked of rows in the end: itself, unless other algorithms prepare them, or it was chosen among some.
+
+        Asking that of the rows that come with it gives `outputs`.
+        """
+        return Asked(self, inputs, parameters, numbers, cells)
+
     def to_json(self) -> dict[str, Any]:
         """Its name and parameters as plain JSON."""
         return {"name": self.name, **{each.name: getattr(self, each.name) for each in dataclasses.fields(self)}}
@@ -101,3 +108,13 @@ class Algorithm(ABC):
         ):
             raise ValueError
         return cls(**values)
+
+
+class Asked(NamedTuple):
+    """An algorithm, with what it reads and its own parameters; and rows, as it is given them."""
+
+    algorithm: Algorithm
+    inputs: Inputs
+    parameters: Parameters
+    numbers: Places
+    cells: Places

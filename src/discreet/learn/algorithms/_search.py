@@ -16,7 +16,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import Examples
 from discreet.learn._inputs import LEVELS, MISSING, Inputs, Places
 from discreet.learn._steps import Measurer, RowNorms
-from discreet.learn.algorithms._algorithm import Algorithm, Parameters, Task
+from discreet.learn.algorithms._algorithm import Algorithm, Asked, Parameters, Task
 from discreet.learn.algorithms._registry import algorithm_from_json, enlist
 from discreet.learn.selection import CHOOSING, Tries, loss_of_best, prices_of_try
 from discreet.prices import Additive, Prices
@@ -189,6 +189,11 @@ class SearchAlgorithm(Algorithm):
         """The probability of each class, or the number, by the candidate that was chosen."""
         own = self.parameters_of_chosen(parameters)
         return self.chosen(parameters).outputs(inputs, own, numbers, cells)
+
+    def behind_preparations(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> Asked:
+        """That of the candidate that was chosen."""
+        own = self.parameters_of_chosen(parameters)
+        return self.chosen(parameters).behind_preparations(inputs, own, numbers, cells)
 
     def chosen(self, parameters: Parameters) -> Algorithm:
         """The candidate that was chosen. Raises `ValueError` if the parameters name none."""

@@ -51,14 +51,20 @@ class ModelPredictor:
         return self.model.digest()
 
     def predicted(self, examples: Examples) -> NDArray[np.float64]:
-        """As of `Predictor`: each row on its own, as products over many rows add in other orders."""
-        model, inputs = self.model, self.model.inputs
-        is_number = inputs.target is not None and inputs.target.is_number
+        """As of `Predictor`: each row on its own, as products over many rows add in other orders.
+
+        They are prepared together, as they are for a fit: what a row becomes there depends on it alone.
+        """
+        model, target = self.model, self.model.inputs.target
+        is_number = target is not None and target.is_number
         predicted = np.zeros(examples.rows)
         with np.errstate(all="ignore"):
+            asked = model.algorithm.behind_preparations(
+                model.inputs, model.parameters, examples.numbers, examples.cells
+            )
             for i in range(examples.rows):
-                row = examples.numbers[i : i + 1], examples.cells[i : i + 1]
-                outputs = model.algorithm.outputs(inputs, model.parameters, *row)
+                row = asked.numbers[i : i + 1], asked.cells[i : i + 1]
+                outputs = asked.algorithm.outputs(asked.inputs, asked.parameters, *row)
                 predicted[i] = outputs[0, 0] if is_number else outputs[0].argmax()
         return predicted
 

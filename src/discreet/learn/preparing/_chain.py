@@ -14,7 +14,7 @@ from discreet.errors import ParameterError
 from discreet.learn._examples import Examples
 from discreet.learn._inputs import Inputs, Places
 from discreet.learn._steps import Measurer, RowNorms
-from discreet.learn.algorithms._algorithm import Algorithm, Parameters, Task
+from discreet.learn.algorithms._algorithm import Algorithm, Asked, Parameters, Task
 from discreet.learn.algorithms._naive_bayes import NaiveBayesAlgorithm
 from discreet.learn.preparing._element import (
     Element,
@@ -148,9 +148,14 @@ class PipelineAlgorithm(Algorithm):
 
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
         """What the model computes of prepared rows."""
+        asked = self.behind_preparations(inputs, parameters, numbers, cells)
+        return asked.algorithm.outputs(asked.inputs, asked.parameters, asked.numbers, asked.cells)
+
+    def behind_preparations(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> Asked:
+        """The model, and the rows as they are prepared for it."""
         values = _applied(self.steps[:-1], inputs, parameters, numbers, cells)
         own = own_parameters(parameters, self.steps[-1].name)
-        return self.model.outputs(self.model_inputs(inputs), own, *values)
+        return self.model.behind_preparations(self.model_inputs(inputs), own, *values)
 
     def model_inputs(self, inputs: Inputs) -> Inputs:
         """What the model reads."""
