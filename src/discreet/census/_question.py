@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
+from discreet.census._fitting import Fitting
 from discreet.census._publication import Publication
 from discreet.census.estimates import Errors, Estimate, Layout, Measure, planned_shares
 from discreet.census.specs import Spec
@@ -189,4 +190,5 @@ def published_integers(estimate: Estimate) -> NDArray[np.int64]:
         lambda level: Slices(level, cells),
         layout.allowed.ravel(),
         layout.held,
+        Fitting(estimate).cells,
     )

@@ -38,12 +38,13 @@ class Slices:
         return self.cells(self.level, areas)
 
 
-def integers_near(
+def integers_near(  # noqa: PLR0913, PLR0917
     tree: Tree,
     totals: Callable[[int], Numbers],
     cells: Callable[[int], Rows],
     allowed: NDArray[np.bool_] | None = None,
     held: tuple[int, Places] | None = None,
+    fit: Callable[[int, Numbers, Numbers], Numbers] | None = None,
 ) -> Places:
     """The integers of the areas of the last level, by cells; those of other levels are sums of them.
 
@@ -60,6 +61,9 @@ def integers_near(
         Which cells may have people; the others stay 0.
     held
         A level, and the totals of its areas, which are met.
+    fit
+        From a level, the estimates of some of its areas, and for each of them the cells of the area that it lies in, to
+        better estimates; the cells above the root are 1 where people may be.
 
     >>> tree = Tree.of_parents([[0, 0]])
     >>> totals = [np.array([10.2]), np.array([4.4, 5.8])]
@@ -69,8 +73,11 @@ def integers_near(
            [3, 3]])
     """
     integer_totals = _integer_totals(tree, totals, held)
-    root = _allowed(cells(0)[:][0], allowed)
-    near = cells_near(root, int(integer_totals[0][0]))
+    root = np.asarray(cells(0)[:][:1], np.float64)
+    if fit is not None:
+        everybody = np.ones_like(root) if allowed is None else allowed[None].astype(np.float64)
+        root = fit(0, _with_totals(root, integer_totals[0]), everybody)
+    near = cells_near(_allowed(root[0], allowed), int(integer_totals[0][0]))
     columns = Tree((np.zeros(len(near), np.int64),))
     integers = rounded_totals(columns, 1, near, integer_totals[0])[None]
     for level in range(1, tree.levels):
@@ -79,10 +86,16 @@ def integers_near(
         for parents in _some(tree, level - 1, above.shape[1]):
             family, children = tree.family(level - 1, parents.start, parents.stop)
             totals_here, estimate = integer_totals[level][children], estimates[children]
-            estimate = estimate + ((totals_here - estimate.sum(axis=1)) / estimate.shape[1])[:, None]
+            estimate = _with_totals(estimate, totals_here)
+            if fit is not None:
+                estimate = fit(level, estimate, above[parents][family.parents[1]].astype(np.float64))
             sparse = children_near(family, 2, estimate, above[parents], totals_here)
             integers[children] = rounded_children(family, 2, sparse, above[parents], totals_here)
     return integers
+
+
+def _with_totals(cells: Numbers, totals: Places) -> Numbers:
+    return cells + ((totals - cells.sum(axis=1)) / cells.shape[1])[:, None]
 
 
 def _some(tree: Tree, level: int, cells: int) -> Iterator[slice]:
