@@ -148,14 +148,13 @@ class CensusPlan(ShownTable):
 
 def plan_of(prepared: PreparedPublication) -> CensusPlan:
     """The plan of a question that was checked."""
-    table = prepared.layout.spec.table
     return CensusPlan(
         errors=prepared.errors,
         mechanisms=prepared.mechanisms,
         shares={each: float(share) for each, share in prepared.shares.items()},
         loss=prepared.loss,
-        unit=prepared.policy.unit(table).name or "rows",
-        rows_per_unit=prepared.policy.tables[table].rows_per_unit,
+        unit=prepared.bounded.unit or "rows",
+        rows_per_unit=prepared.bounded.max_rows,
     )
 
 

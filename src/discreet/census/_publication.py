@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells
 from discreet.marginals.trees import Tree
 from discreet.prices import Additive, additive_from_json, additive_to_json
-from discreet.privacy import Loss, in_words
+from discreet.privacy import Loss, from_json, in_words, to_json
 from discreet.release import JsonRelease
 
 __all__ = ["Publication"]
@@ -53,10 +53,13 @@ class Publication(JsonRelease):
         number is a sum of these.
     loss, certificate
         As of every release; the certificate lists every measurement.
+    universes
+        What was published of other rows with these, by name; each has the part of the loss that it cost.
     """
 
     called = "publication of tables"
     fields = frozenset({"spec", "cells", "noise", "measured", "leaves"})
+    optional = frozenset({"universes"})
 
     layout: Layout
     mechanisms: Mapping[Measure, Additive]
@@ -64,6 +67,7 @@ class Publication(JsonRelease):
     leaves: NDArray[np.int64]
     loss: Loss
     certificate: Mapping[str, Any]
+    universes: Mapping[str, Publication] = field(default_factory=dict[str, "Publication"])
 
     def certified(self, certificate: Mapping[str, Any]) -> Publication:
         """The same with a certificate."""
@@ -305,10 +309,18 @@ class Publication(JsonRelease):
         yield "noisy_counts", self._noisy_pieces()
 
     def content(self) -> dict[str, Any]:
-        """The specification, the cells, the noise, the noisy counts and the integers."""
+        """The specification, the cells, the noise, the noisy counts and the integers, also of other universes."""
+        content = {"spec": self.layout.spec.to_json(), **self.numbers_to_json()}
+        if self.universes:
+            content["universes"] = {
+                name: {"loss": to_json(each.loss), **each.numbers_to_json()} for name, each in self.universes.items()
+            }
+        return content
+
+    def numbers_to_json(self) -> dict[str, Any]:
+        """The cells, the noise, the noisy counts and the integers."""
         keys = list(self.mechanisms)
         return {
-            "spec": self.layout.spec.to_json(),
             "cells": [column.to_json() for column in self.layout.columns],
             "noise": [[level, name, additive_to_json(self.mechanisms[level, name])] for level, name in keys],
             "measured": [integers_to_json(self.measured[each]) for each in keys],
@@ -318,8 +330,19 @@ class Publication(JsonRelease):
     @classmethod
     def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> Publication:
         """The inverse of `content`."""
-        columns = tuple(ColumnCells.from_json(each) for each in content["cells"])
-        layout = Layout(Spec.from_json(content["spec"]), columns)
+        spec = Spec.from_json(content["spec"])
+        beside = content.get("universes", {})
+        if beside.keys() != spec.universes.keys():
+            raise ValueError
+        universes = {
+            name: cls._of_numbers(each, beside[name], from_json(beside[name]["loss"]))
+            for name, each in spec.universes.items()
+        }
+        return replace(cls._of_numbers(spec, content, loss), certificate=certificate, universes=universes)
+
+    @classmethod
+    def _of_numbers(cls, spec: Spec, content: Mapping[str, Any], loss: Loss) -> Publication:
+        layout = Layout(spec, tuple(ColumnCells.from_json(each) for each in content["cells"]))
         layout.check()
         mechanisms: dict[Measure, Additive] = {}
         for level, name, data in content["noise"]:
@@ -332,7 +355,7 @@ class Publication(JsonRelease):
             if counts.shape != (layout.areas(level), layout.components.cells(layout.tables[name])):
                 raise ValueError
         leaves = integers_from_json(content["leaves"])
-        published = cls(layout, mechanisms, measured, leaves, loss, certificate)
+        published = cls(layout, mechanisms, measured, leaves, loss, {})
         areas = layout.tree.sizes[published.errors.depth]
         if leaves.shape != (areas, layout.components.cells(layout.detail)) or (leaves < 0).any():
             raise ValueError

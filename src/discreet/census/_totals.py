@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from discreet.census.estimates import Columns, Errors, Estimate, Layout, Sum, half_widths, ratio_interval
 from discreet.errors import ParameterError, QueryError
-from discreet.marginals.conditions import column_names, condition
 from discreet.query import match_name
 
 __all__ = ["Population", "Ratio", "Total", "Totals"]
@@ -159,17 +158,11 @@ class Totals:
 
     def asked(self, name: str | None, areas: Sequence[Any] | None, where: str | None) -> Sum:
         """The sum that a question is about; see `Publication.total`."""
-        columns = self._columns(where) if name is None else self.layout.columns_of(name)
+        columns = self.layout.columns_in(where) if name is None else self.layout.columns_of(name)
         geography = self.layout.spec.geography
         everywhere = [(geography.levels[0], geography.names[0][0])]
         over = geography.weights(everywhere if areas is None else areas, "the total")
         return Sum(over, columns, self.layout.weights(where, columns))
-
-    def _columns(self, where: str | None) -> Columns:
-        names = [column.name for column in self.layout.columns]
-        tree = None if where is None else condition(where)
-        used = () if tree is None else column_names(tree)
-        return tuple(sorted(names.index(match_name(each, names, "the publication", "column")) for each in used))
 
     def total(self, asked: Sum) -> Total:
         """The total of a sum."""
