@@ -32,9 +32,9 @@ def half_widths(variances: NDArray[np.float64], confidence: float, *, heavy: boo
     exact = quantile(confidence, heavy=heavy)
     near = quantile(confidence - min(confidence, 1 - confidence) / 10, heavy=heavy)
     width = exact * deviations
-    whole = np.floor(width)
+    steps = np.floor(width)
     wanted = np.where(deviations > _WIDE, near, exact) * deviations
-    return np.where(whole + 0.5 >= wanted, width, whole + 1)
+    return np.where(steps + 0.5 >= wanted, width, steps + 1)
 
 
 def ratio_interval(  # noqa: PLR0913
