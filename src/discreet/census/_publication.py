@@ -219,7 +219,8 @@ class Publication(JsonRelease):
     def report(self) -> Report:
         """How wrong the published numbers are: at each level, by the size of the area. Costs nothing.
 
-        The bend is what making integers that are never negative moves a total by, on average: it raises small areas.
+        The bend is how far published totals are off on average, because they are integers that are never negative: see
+        `ReportRow`. Areas are sized by their unbiased totals.
         """
         return report_of(self.estimate, self.integers)
 
