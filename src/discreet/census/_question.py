@@ -138,9 +138,9 @@ class PreparedPublication(PreparedQuestion):
 
     def answer(self, context: ReleaseContext) -> Publication:
         """Count, and add noise. Its loss is charged."""
-        steps = _Steps(context, sum(len(each.shares) for each in self.every.values()) + 1)
-        purse = Purse(self.prices)
-        measured = {name: each.measured(each.counted(context), steps, purse) for name, each in self.every.items()}
+        many = sum(len(each.shares) for each in self.every.values())
+        payments = _Payments(context, Purse(self.prices), many + 1)
+        measured = {name: each.measured(each.counted(context), payments) for name, each in self.every.items()}
         estimates = {name: Estimate(each.errors, measured[name]) for name, each in self.every.items()}
         integers = published_integers(estimates, self.ruled)
         return self._released(measured, integers, context)
@@ -153,13 +153,12 @@ class PreparedPublication(PreparedQuestion):
         return {(place, name): self._exact(place, by_level[self.layout.tables[name]]) for place, name in self.shares}
 
     def measured(
-        self, counts: Mapping[Measure, NDArray[np.int64]], steps: _Steps, purse: Purse
+        self, counts: Mapping[Measure, NDArray[np.int64]], payments: _Payments
     ) -> dict[Measure, NDArray[np.int64]]:
         """The counts with noise, each mechanism paid before it draws."""
         noisy = dict[Measure, NDArray[np.int64]]()
         for each, mechanism in self.mechanisms.items():
-            steps.next()
-            purse.pay(mechanism.loss(self.prices.norms))
+            payments.pay(mechanism.loss(self.prices.norms))
             noisy[each] = with_noise(counts[each], mechanism)
         return noisy
 
@@ -228,17 +227,19 @@ class PreparedPublication(PreparedQuestion):
 
 
 @dataclass(slots=True)
-class _Steps:
-    """What a progress bar shows: how many measurements are made."""
+class _Payments:
+    """Pays for measurements, and shows how many of them are made."""
 
     context: ReleaseContext
+    purse: Purse
     most: int
     done: int = 0
 
-    def next(self) -> None:
-        """One measurement more is begun."""
+    def pay(self, loss: Loss) -> None:
+        """Pay for one more."""
         self.context.step(self.done, self.most)
         self.done += 1
+        self.purse.pay(loss)
 
 
 def published_integers(

@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 __all__ = ["generators"]
 
 Places = NDArray[np.int64]
-_MOST, _MOST_TRIED = 256, 20_000
+_MOST, _MOST_TRIED = 256, 50_000
 
 
 def generators(factors: Places, is_equal: NDArray[np.bool_]) -> Places:
@@ -34,11 +34,11 @@ def generators(factors: Places, is_equal: NDArray[np.bool_]) -> Places:
     free = ~system.any(axis=0)
     basis = [*np.eye(many, dtype=np.int64)[free]]
     front = np.eye(many, dtype=np.int64)[~free]
+    tried = 0
     while len(front):
         values = front @ system.T
         solved = ~values.any(axis=1)
         basis += list(front[solved])
-        _check(len(basis), len(front))
         front, values = front[~solved], values[~solved]
         downhill = values @ system < 0
         downhill[:, free] = False
@@ -46,7 +46,8 @@ def generators(factors: Places, is_equal: NDArray[np.bool_]) -> Places:
         following = front[rows]
         following[np.arange(len(rows)), columns] += 1
         following = np.unique(following, axis=0)
-        _check(len(basis), len(following))
+        tried += len(following)
+        _check(len(basis), tried)
         beyond = np.zeros(len(following), bool)
         for known in basis:
             beyond |= (following >= known).all(axis=1)
