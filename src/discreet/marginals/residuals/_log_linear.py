@@ -20,7 +20,6 @@ from functools import cached_property, reduce
 from itertools import combinations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
 from discreet.marginals.residuals._lattice import Columns, Numbers
 from discreet.marginals.residuals._residual import spread
@@ -33,15 +32,16 @@ _PRIOR = (5.0, 5.0, 3.0, 0.2)
 """The standard deviation, a cell, of interactions of no column, one, two, and three or more."""
 _LEAST_VARIANCE = 1e-6
 """Of a cell: noise below it is fitted as if it had this variance."""
-_STEPS, _INNER = 100, 100
+_STEPS, _INNER = 100, 30
 _LONGEST = 3.0
 """The most that a logarithm moves in one step."""
 _SMALLEST = 1e-6
-_INEXACT = 0.1
-_ENOUGH = 0.002
-"""A step that gains less than this times the root of the number of cells is the last one."""
+_INEXACT = 0.3
+_ENOUGH = 0.005
+"""A full step that gains less than this times the root of the number of cells is the last one."""
 _HIGHEST = 50.0
 _RIDGE = 1e-10
+_BLOCK = 64
 
 
 def log_linear(
@@ -163,7 +163,7 @@ def _most_probable(problem: _Problem, step: _Step) -> Numbers:
         move = step(counts, gradient)
         change = problem.cells(problem.deviations * move)
         slope = float((gradient * move).sum())
-        share = min(1.0, _LONGEST / max(float(np.abs(change).max()), _SMALLEST))
+        longest = share = min(1.0, _LONGEST / max(float(np.abs(change).max()), _SMALLEST))
         before = value
         while share > _SMALLEST:
             reached, moved, off = problem.evaluate(scaled + share * move, logs + share * change)
@@ -172,7 +172,7 @@ def _most_probable(problem: _Problem, step: _Step) -> Numbers:
                 value, counts, error = reached, moved, off
                 break
             share /= 2
-        if before - value < _ENOUGH * math.sqrt(problem.size):
+        if share <= _SMALLEST or (longest == 1 and before - value < _ENOUGH * math.sqrt(problem.size)):
             break
     return counts
 
@@ -188,11 +188,34 @@ def _direct_step(problem: _Problem) -> _Step:
         matrix = counts[:, None] * precision * counts + prior
         matrix.flat[:: problem.size + 1] *= 1 + _RIDGE
         slopes = problem.cells(gradient / problem.deviations).ravel()
-        factor = cho_factor(matrix, overwrite_a=True, check_finite=False)  # pyright: ignore[reportUnknownVariableType]
-        moved = np.asarray(cho_solve(factor, -slopes, check_finite=False))
-        return problem.coefficients(moved.reshape(problem.sizes)) / problem.deviations
+        return problem.coefficients(_solved(matrix, -slopes).reshape(problem.sizes)) / problem.deviations
 
     return step
+
+
+def _solved(matrix: Numbers, right: Numbers) -> Numbers:
+    """The solution of a positive definite system, by Cholesky in blocks; both arrays are overwritten.
+
+    The threads of LAPACK's own wait for one another at full load, which beside other work takes many times as long;
+    those of products of matrices, of which this is made, do so less.
+
+    >>> _solved(np.array([[4.0, 2.0], [2.0, 2.0]]), np.array([2.0, 0.0]))
+    array([ 1., -1.])
+    """
+    size = len(right)
+    blocks = [(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK)]
+    inverses: list[Numbers] = []
+    for start, end in blocks:
+        inverse = np.linalg.inv(np.linalg.cholesky(matrix[start:end, start:end]))
+        below = matrix[end:, start:end] @ inverse.T
+        matrix[end:, start:end] = below
+        matrix[end:, end:] -= below @ below.T
+        right[start:end] = inverse @ right[start:end]
+        right[end:] -= below @ right[start:end]
+        inverses.append(inverse)
+    for (start, end), inverse in zip(reversed(blocks), reversed(inverses), strict=True):
+        right[start:end] = inverse.T @ (right[start:end] - matrix[end:, start:end].T @ right[end:])
+    return right
 
 
 def _conjugate_step(problem: _Problem) -> _Step:
