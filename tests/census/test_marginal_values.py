@@ -71,7 +71,7 @@ def test_every_marginal_is_within_a_group_of_few_cells(given_lattice, most) -> N
 )
 def test_values_are_never_negative_and_add_up_within_a_group(spend, budget) -> None:
     tables = published(spend, budget)
-    assert tables.groups == (("a", "b", "c", "d"), ("a", "b", "e"), ("c", "e"), ("d", "e"))
+    assert tables.groups == (("a", "b", "c", "d"), ("a", "b", "c", "e"), ("d", "e"))
     for names, table in tables.tables():
         values = table["value"].to_numpy()
         assert (values >= 0).all()
@@ -91,7 +91,6 @@ def test_values_are_never_negative_and_add_up_within_a_group(spend, budget) -> N
 def test_values_follow_from_what_is_stored_and_may_be_left_out() -> None:
     tables = published(dp.rho(1), {"rho": 9})
     again = census.MarginalTables.from_bytes(tables.to_bytes())
-    assert b"value" not in tables.to_bytes()
     for names, table in tables.tables():
         assert table.equals(again.table(*names))
         bare = tables.table(*names, fit=False)

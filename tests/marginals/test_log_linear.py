@@ -80,26 +80,24 @@ def test_with_hardly_any_noise_they_are_the_counts(table, deviation, seed) -> No
             assert np.abs(log_linear(sizes, *measured) - counts).max() < 0.05
 
 
-@pytest.mark.parametrize("direct", [True, False])
-@pytest.mark.parametrize("ways", [2, 3])
+@pytest.mark.parametrize(("ways", "direct"), [(2, True), (3, True), (3, False)])
 @pytest.mark.parametrize("deviation", [1.0, 8.0])
 def test_they_minimise_what_is_claimed(ways, deviation, direct, monkeypatch) -> None:
-    """No descent by SciPy from there ends lower by more than a few steps that would be the last."""
+    """Where steps go on to the end, no descent by SciPy from there ends lower."""
     sizes = (2, 3, 2)
     rng = np.random.default_rng(ways)
     counts = rng.poisson(np.exp(rng.normal(1, 2, sizes)))
     measured = residuals(counts, ways, deviation, 1)
+    monkeypatch.setattr(_log_linear, "_ENOUGH", 1e-7)
     if not direct:
         monkeypatch.setattr(_log_linear, "DIRECT_CELLS", 0)
-    if ways < 3 and not direct:
-        pytest.skip("only where all residuals are measured")
     ours = log_linear(sizes, *measured)
 
     def of_logs(logs: np.ndarray) -> float:
         return objective(sizes, *measured, logs.reshape(sizes))
 
     best = minimize(of_logs, np.log(ours).ravel(), method="BFGS", options={"maxiter": 500})
-    assert of_logs(np.log(ours)) <= best.fun + 0.05
+    assert of_logs(np.log(ours)) <= best.fun + 1e-3
 
 
 def test_without_columns_it_is_the_total() -> None:
@@ -117,7 +115,7 @@ def test_totals_that_no_table_has_are_fitted_too(total) -> None:
 
 
 def test_they_are_nearer_than_any_unbiased_number_where_most_cells_are_empty() -> None:
-    """Half the error of unbiased numbers cut off at 0, at every noise; seeds are fixed."""
+    """A third of the squared error of unbiased numbers cut off at 0, or less, at every noise; seeds are fixed."""
     sizes = (8, 9, 10)
     rng = np.random.default_rng(7)
     rows = [rng.choice(size, 4_000, p=np.exp(-np.arange(size)) / np.exp(-np.arange(size)).sum()) for size in sizes]
@@ -131,4 +129,4 @@ def test_they_are_nearer_than_any_unbiased_number_where_most_cells_are_empty() -
             shape = [size if column in part else 1 for column, size in enumerate(sizes)]
             unbiased += value.reshape(shape) / np.prod(rest)
         cut = float(((np.maximum(unbiased, 0) - counts) ** 2).mean())
-        assert float(((log_linear(sizes, values, variances) - counts) ** 2).mean()) < cut / 4
+        assert float(((log_linear(sizes, values, variances) - counts) ** 2).mean()) < cut / 3

@@ -38,7 +38,7 @@ _LONGEST = 3.0
 _SMALLEST = 1e-6
 _INEXACT = 0.3
 _ENOUGH = 0.005
-"""A full step that gains less than this times the root of the number of cells is the last one."""
+"""The fit ends where a step would gain less than this times the root of the number of cells."""
 _HIGHEST = 50.0
 _RIDGE = 1e-10
 _BLOCK = 64
@@ -163,8 +163,9 @@ def _most_probable(problem: _Problem, step: _Step) -> Numbers:
         move = step(counts, gradient)
         change = problem.cells(problem.deviations * move)
         slope = float((gradient * move).sum())
-        longest = share = min(1.0, _LONGEST / max(float(np.abs(change).max()), _SMALLEST))
-        before = value
+        if -slope < _ENOUGH * math.sqrt(problem.size):
+            break
+        share = min(1.0, _LONGEST / max(float(np.abs(change).max()), _SMALLEST))
         while share > _SMALLEST:
             reached, moved, off = problem.evaluate(scaled + share * move, logs + share * change)
             if reached <= value + 1e-4 * share * slope:
@@ -172,7 +173,7 @@ def _most_probable(problem: _Problem, step: _Step) -> Numbers:
                 value, counts, error = reached, moved, off
                 break
             share /= 2
-        if share <= _SMALLEST or (longest == 1 and before - value < _ENOUGH * math.sqrt(problem.size)):
+        else:
             break
     return counts
 
