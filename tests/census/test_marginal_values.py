@@ -21,7 +21,7 @@ from discreet.marginals.residuals import Lattice
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
-SIZES = {"a": 4, "b": 3, "c": 2, "d": 30, "e": 40}
+SIZES = {"a": 4, "b": 3, "c": 2, "d": 10, "e": 20}
 POLICY: dict[str, Any] = {
     "version": "1",
     "budget": {"rho": 1000},
@@ -37,7 +37,7 @@ def rows(count: int) -> pa.Table:
 
 
 def published(spend: dp.Loss, budget: dict[str, Any], count: int = 400, **asked: Any) -> census.MarginalTables:
-    asked = {"ways": 2, "cells": {"d": 30, "e": 40}, **asked}
+    asked = {"ways": 2, **asked}
     with dp.connect({"t": rows(count)}, {**POLICY, "budget": budget}) as session:
         return census.marginals(session, "t", spend, **asked)
 
@@ -76,7 +76,7 @@ def test_values_are_never_negative_and_add_up_within_a_group(spend, budget) -> N
         values = table["value"].to_numpy()
         assert (values >= 0).all()
         group = next(each for each in tables.groups if set(names) <= set(each))
-        for narrow in itertools.combinations(names, len(names) - 1):
+        for narrow in itertools.combinations(names, max(len(names) - 1, 0)):
             if names and group == next(each for each in tables.groups if set(narrow) <= set(each)):
                 axis = names.index(*(set(names) - set(narrow)))
                 sums = values.reshape([SIZES[name] for name in names]).sum(axis=axis).ravel()
@@ -108,7 +108,7 @@ def test_of_an_empty_table_values_are_near_zero() -> None:
 
 
 def test_groups_with_too_many_cells_to_fit_have_the_nearest_numbers_from_zero(monkeypatch) -> None:
-    monkeypatch.setattr(_values, "_MOST_FITTED", 1000)
+    monkeypatch.setattr(_values, "_MOST_FITTED", 100)
     tables = published(dp.rho(1), {"rho": 9})
     wide = tables.table("d", "e")
     values, unbiased = wide["value"].to_numpy(), wide["unbiased"].to_numpy()
@@ -122,7 +122,7 @@ def test_groups_with_too_many_cells_to_fit_have_the_nearest_numbers_from_zero(mo
 def test_fits_are_dropped_where_they_would_fill_memory(monkeypatch) -> None:
     tables = published(dp.rho(1), {"rho": 9})
     first = tables.table("a", "b")["value"]
-    monkeypatch.setattr(_values, "_MOST_REMEMBERED", 1300)
+    monkeypatch.setattr(_values, "_MOST_REMEMBERED", 300)
     tables.table("d", "e")
     assert list(tables._values._fitted) == [(3, 4)]
     assert tables.table("a", "b")["value"].equals(first)
