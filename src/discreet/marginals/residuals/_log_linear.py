@@ -207,7 +207,9 @@ def _solved(matrix: Numbers, right: Numbers) -> Numbers:
     blocks = [(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK)]
     inverses: list[Numbers] = []
     for start, end in blocks:
-        inverse = np.linalg.inv(np.linalg.cholesky(matrix[start:end, start:end]))
+        inverse: Numbers = np.linalg.inv(np.linalg.cholesky(matrix[start:end, start:end])).astype(
+            np.float64, copy=False
+        )
         below = matrix[end:, start:end] @ inverse.T
         matrix[end:, start:end] = below
         matrix[end:, end:] -= below @ below.T
