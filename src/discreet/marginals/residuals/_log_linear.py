@@ -238,6 +238,8 @@ def _conjugate_step(problem: _Problem) -> _Step:
             return problem.coefficients(alone * problem.cells(x / deviations)) / deviations
 
         left, move = -gradient, np.zeros(problem.sizes)
+        if not gradient.any():
+            return move
         direction = ahead = conditioned(left)
         size = first = float((left * ahead).sum())
         for _ in range(_INNER):
