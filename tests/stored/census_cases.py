@@ -92,7 +92,8 @@ def seen(release: Any) -> Any:
         rows = [release.table().to_pylist()[:20], list(release.values)]
         rows += [[each.value, each.unbiased, *each.interval(0.9)] for each in counts]
     else:
-        rows = [release.table("sex", "block").to_pylist(), release.table("age").to_pylist()]
+        tables = [release.table("sex", "block", fit=False), release.table("age", fit=False)]
+        rows = [[{"value": row.pop("unbiased"), **row} for row in table.to_pylist()] for table in tables]
     return json.loads(
         json.dumps({"digest": release.digest(), "certificate": dict(release.certificate), "rows": rows}, default=str)
     )

@@ -1,4 +1,4 @@
-"""Marginals of one table, all measured together: charged once, unbiased, adding up, with the least error there is."""
+"""Marginals of one table, all measured together and charged once: unbiased with the least error, and values from 0."""
 
 from discreet.census.marginal_tables._plan import MarginalsPlan
 from discreet.census.marginal_tables._publish import (

@@ -29,7 +29,6 @@ def cell_chart(table: pa.Table, title: str, confidence: float, cost: str) -> dic
     rows: list[AreaValue] = []
     for row in table.to_pylist():
         name = " · ".join(str(text) for column, text in row.items() if column not in _NUMBERS) or "all rows"
-        middle = row.get("unbiased", row["value"])
-        rows.append(AreaValue(name, row["value"], middle, row["upper"] - middle))
+        rows.append(AreaValue(name, row["value"], row["unbiased"], row["upper"] - row["unbiased"]))
     points = "published numbers"
     return area_chart(rows, title, [f"at {100 * confidence:.10g} %", f"cost {cost}"], points=points)

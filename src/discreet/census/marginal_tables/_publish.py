@@ -31,7 +31,9 @@ def marginals(  # noqa: PLR0913
     minimize: Minimized = "sum",
     idempotency_key: str | None = None,
 ) -> MarginalTables:
-    """Many marginals of a private table together, unbiased and adding up, with the least error for the spend.
+    """Many marginals of a private table together: unbiased numbers with the least error for the spend, and values.
+
+    The unbiased numbers add up; values are never negative, fitted to what was measured: see `MarginalTables.table`.
 
     The spend is charged before anything is counted. The same question again is served from the ledger, free.
 
@@ -79,7 +81,7 @@ def marginals(  # noqa: PLR0913
     >>> tables.marginals
     ((), ('age',), ('sex',), ('age', 'sex'))
     >>> women = tables.total({"sex": "F", "age": ["0", "1 to 24", "25 to 49"]})
-    >>> abs(women.value - 1000) < 50, tables.standard_error("age", "sex") < 3
+    >>> abs(women.unbiased - 1000) < 50, tables.standard_error("age", "sex") < 3
     (True, True)
     """
     question = PublishMarginals(table, spend, ways, columns, dict(cells or {}), minimize)

@@ -1,4 +1,4 @@
-"""Marginals that were published: unbiased numbers that add up across tables, each with its error; all else is free."""
+"""Marginals that were published: values from 0, beside each the unbiased number and its error; all else is free."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.census.marginal_tables._measurement import Measurements, widest
 from discreet.census.marginal_tables._pictures import cell_chart, error_chart
+from discreet.census.marginal_tables._values import FittedValues
 from discreet.census.marginal_tables._wanted import Wanted
 from discreet.charts import load_altair
 from discreet.errors import QueryError
@@ -30,19 +31,23 @@ _WIDTHS = ("i1", "i2", "i4", "i8")
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """A number of rows, estimated without bias.
+    """A number of rows.
 
     Attributes
     ----------
     value
+        Never negative: a sum of published values.
+    unbiased
         Right on average; it may be negative.
     standard_error
-        Of the value.
+        Of the unbiased number.
     lower, upper
-        Where the true number lies, with a probability of about the confidence that was asked for.
+        Where the true number lies, with a probability of about the confidence that was asked for; around the unbiased
+        number.
     """
 
     value: float
+    unbiased: float
     standard_error: float
     lower: float
     upper: float
@@ -52,7 +57,9 @@ class Estimated:
 class MarginalTables(JsonRelease):
     """Marginals of a table, measured together. They may be shown to anyone, and all that is computed from them is free.
 
-    Tables add up: one over fewer columns is the sum of any wider one, as all are made of the same residuals.
+    The unbiased numbers of all tables add up: one over fewer columns is the sum of any wider one, as all are made of
+    the same residuals. Values, which are never negative, add up among the tables of one of `groups`; those of two
+    groups are fitted each on its own.
 
     Attributes
     ----------
@@ -92,11 +99,27 @@ class MarginalTables(JsonRelease):
     def _residuals(self) -> dict[Columns, NDArray[np.float64]]:
         return self.measurements.estimates(self.measured)
 
-    def table(self, *columns: str, confidence: float = 0.95) -> pa.Table:
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Columns whose values add up: a table is of the first group that has all its columns.
+
+        A group has all columns of one marginal, or of several where together they have few cells. It follows from what
+        was asked for.
+        """
+        return tuple(self._wanted.named(each) for each in self._values.groups)
+
+    @cached_property
+    def _values(self) -> FittedValues:
+        return FittedValues(self._wanted.lattice, self._residuals, self.measurements.errors.noise)
+
+    def table(self, *columns: str, confidence: float = 0.95, fit: bool = True) -> pa.Table:
         """The table over some columns, with a row for each cell, in the order in which they are named. Costs nothing.
 
-        Its columns: the cell of each column, as text; ``value``, the unbiased estimate, which may be negative; its
-        ``standard_error``; ``lower`` and ``upper``, its interval at `confidence`. Without columns it is the total.
+        Its columns: the cell of each column, as text; ``value``, which is never negative, and is nearer to the count
+        where most cells are empty, but biased; ``unbiased``, which is right on average, adds up everywhere, and may be
+        negative; its ``standard_error``; ``lower`` and ``upper``, its interval at `confidence`. Without columns it is
+        the total. Values are fitted when a table of their group is first asked for; with ``fit=False`` they are left
+        out, which is quicker for large tables.
 
         Raises `QueryError` where no marginal that was asked for has all the columns, `ParameterError` for a confidence
         that is none.
@@ -104,7 +127,8 @@ class MarginalTables(JsonRelease):
         places = self._wanted.places(columns)
         names = [self._wanted.columns[place].name for place in places]
         order = [names.index(each) for each in self._in_order(columns)]
-        values = tabulated(self._wanted.lattice, self._residuals, places).transpose(order).ravel()
+        unbiased = tabulated(self._wanted.lattice, self._residuals, places).transpose(order).ravel()
+        values = {"value": self._values.over(places).transpose(order).ravel()} if fit else {}
         variance, step = self.measurements.of_cells(places)
         half = self._half(variance, step, confidence)
         shape = tuple(self._wanted.columns[places[each]].size for each in order)
@@ -113,10 +137,11 @@ class MarginalTables(JsonRelease):
         return pa.Table.from_pydict(
             {
                 **texts,
-                "value": values,
-                "standard_error": np.full(values.size, variance**0.5),
-                "lower": values - half,
-                "upper": values + half,
+                **values,
+                "unbiased": unbiased,
+                "standard_error": np.full(unbiased.size, variance**0.5),
+                "lower": unbiased - half,
+                "upper": unbiased + half,
             }
         )
 
@@ -128,10 +153,10 @@ class MarginalTables(JsonRelease):
         column = self._wanted.columns[place]
         return pa.array([column.text(i) for i in range(column.size)], pa.string()).take(pa.array(cells, pa.int64()))
 
-    def tables(self, confidence: float = 0.95) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
+    def tables(self, confidence: float = 0.95, *, fit: bool = True) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
         """The columns of each marginal that was asked for, with its table."""
         for names in self.marginals:
-            yield names, self.table(*names, confidence=confidence)
+            yield names, self.table(*names, confidence=confidence, fit=fit)
 
     def standard_error(self, *columns: str) -> float:
         """The standard error of each cell of the table over some columns: one for all of them. Raises as `table`."""
@@ -150,12 +175,12 @@ class MarginalTables(JsonRelease):
         places = self._wanted.places(list(where))
         chosen = dict(zip(self._in_order(list(where)), where.values(), strict=True))
         weights = [self._weights(place, chosen[self._wanted.columns[place].name]) for place in places]
-        value = tabulated(self._wanted.lattice, self._residuals, places)
+        value, unbiased = self._values.over(places), tabulated(self._wanted.lattice, self._residuals, places)
         for each in reversed(weights):
-            value = value @ each
+            value, unbiased = value @ each, unbiased @ each
         variance, step = self.measurements.of_products(places, weights)
-        half = self._half(variance, step, confidence)
-        return Estimated(float(value), variance**0.5, float(value) - half, float(value) + half)
+        half, middle = self._half(variance, step, confidence), float(unbiased)
+        return Estimated(float(value), middle, variance**0.5, middle - half, middle + half)
 
     def _weights(self, place: int, cells: str | Sequence[str]) -> NDArray[np.float64]:
         column = self._wanted.columns[place]

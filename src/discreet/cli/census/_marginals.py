@@ -87,7 +87,7 @@ def marginals(  # noqa: PLR0913 — an option each
     token_file: TokenFileOption = None,
     key_file: KeyFileOption = None,
 ) -> None:
-    """Publish many marginals of a table together: unbiased, adding up, with the least error there is.
+    """Publish many marginals of a table together: unbiased with the least error there is, and values from 0.
 
     Without --data it is a plan, which shows how wrong each would be. With --data, --ledger and -o it is charged once,
     and written to a file; all narrower tables and sums of cells are free.
