@@ -23,7 +23,7 @@ __all__ = ["check_rules", "class_totals"]
 
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
-_TURNS, _CLOSE = 400, 1e-3
+_TURNS, _CLOSE = 300, 1e-2
 _UNKNOWN = 1e4
 """How many times the variance of what is measured an estimate has that nothing measures."""
 _SURE = 1e3

@@ -66,18 +66,19 @@ class Rounding:
         self._lower(tree, level, times, above)
         numbers = times @ self.generators
         left = above - tree.up(level - 1, numbers)
-        starts, parents = tree.starts[level - 1], tree.parents[level - 1]
-        while left.any():
-            busy = left.any(axis=1)
+        parents, some = tree.parents[level - 1], np.arange(len(numbers))
+        while len(some := some[np.asarray(left.any(axis=1), np.bool_)[parents[some]]]):
+            own = parents[some]
             fits = self.keeps(left[:, None] - self.generators[None])
-            gains = np.where(fits[parents], self._gains(wanted - numbers), -np.inf)
+            gains = np.where(fits[own], self._gains(wanted[some] - numbers[some]), -np.inf)
             best = gains.max(axis=1)
-            top = np.maximum.reduceat(best, starts)
-            is_top = np.flatnonzero((best == top[parents]) & busy[parents])
-            chosen = is_top[np.unique(parents[is_top], return_index=True)[1]]
+            first = np.flatnonzero(np.diff(own, prepend=-1))
+            top = np.repeat(np.maximum.reduceat(best, first), np.diff(np.append(first, len(own))))
+            is_top = np.flatnonzero(best == top)
+            chosen = is_top[np.unique(own[is_top], return_index=True)[1]]
             given = self.generators[gains[chosen].argmax(axis=1)]
-            numbers[chosen] += given
-            left[parents[chosen]] -= given
+            numbers[some[chosen]] += given
+            left[own[chosen]] -= given
         return numbers
 
     def _lower(self, tree: Tree, level: int, times: Places, above: Places) -> None:
@@ -91,7 +92,7 @@ class Rounding:
             most = times.max(axis=1)
             is_top = np.flatnonzero((most == np.maximum.reduceat(most, starts)[parents]) & odd[parents])
             chosen = is_top[np.unique(parents[is_top], return_index=True)[1]]
-            times[chosen, times[chosen].argmax(axis=1)] -= 1
+            times[chosen, np.argmax(times[chosen], axis=1)] -= 1
 
     def _gains(self, missing: Numbers) -> Numbers:
         """By how much the square of what is missing falls with one more of each generator."""
