@@ -15,8 +15,8 @@ def sorted_degrees(noisy: NDArray[np.int64]) -> NDArray[np.int64]:
     Least squares among falling sequences, cut to what degrees can be, rounded, and made graphical. Source: Hay, Li,
     Miklau and Jensen 2009, section 3.
 
-    >>> sorted_degrees(np.array([3, -1, 2, 0])).tolist()
-    [2, 1, 1, 0]
+    >>> sorted_degrees(np.array([4, 1, 2, 0])).tolist()
+    [2, 2, 2, 0]
     """
     vertices = len(noisy)
     if not vertices:
@@ -28,30 +28,22 @@ def sorted_degrees(noisy: NDArray[np.int64]) -> NDArray[np.int64]:
 def graphical(falling: NDArray[np.int64]) -> NDArray[np.int64]:
     """A sequence of degrees of some graph, near a falling one of numbers from 0 to n − 1: int64, same shape.
 
-    Where the condition of Erdős and Gallai fails, the highest degrees are lowered to what it allows; then one degree is
-    lowered by 1, if the sum is odd.
+    Where the condition of Erdős and Gallai fails, the highest degrees are lowered to what it allows; if the sum is odd,
+    one of the highest is lowered by 1.
 
     >>> graphical(np.array([3, 3, 1, 1])).tolist()
     [2, 2, 1, 1]
     """
-    degrees = _with_even_sum(falling)
-    while (excess := _excess(degrees)) is not None:
-        place, amount = excess
-        head = np.sort(degrees[: place + 1])[::-1]
+    degrees = falling
+    while (excess := _excess(degrees)) is not None or int(degrees.sum()) % 2:
+        place, amount = (0, 1) if excess is None else excess
+        if excess is None:
+            place = int(np.searchsorted(-degrees, -degrees[0], side="right")) - 1
+        head = degrees[: place + 1].copy()
         for _ in range(amount):
-            top = int(np.searchsorted(-head, -head[0], side="right")) - 1
-            head[top] -= 1
-        degrees = _with_even_sum(np.sort(np.concatenate([head, degrees[place + 1 :]]))[::-1].copy())
+            head[int(np.searchsorted(-head, -head[0], side="right")) - 1] -= 1
+        degrees = np.sort(np.concatenate([head, degrees[place + 1 :]]))[::-1]
     return degrees
-
-
-def _with_even_sum(degrees: NDArray[np.int64]) -> NDArray[np.int64]:
-    """With the last of the lowest degrees above 0 lowered by 1, if the sum is odd."""
-    if int(degrees.sum()) % 2 == 0:
-        return degrees
-    lowered = degrees.copy()
-    lowered[int(np.flatnonzero(lowered > 0)[-1])] -= 1
-    return lowered
 
 
 def _excess(degrees: NDArray[np.int64]) -> tuple[int, int] | None:

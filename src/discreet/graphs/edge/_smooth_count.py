@@ -32,7 +32,7 @@ def pareto_rate(epsilon: Fraction, shape: int) -> Fraction:
     γ = shape + 1. Source: ``proofs/smooth_count.md``.
 
     >>> round(float(pareto_rate(Fraction(1), 64)) * 63, 4)
-    0.9553
+    0.9765
     """
     beta, gamma = epsilon / shape, shape + 1
     one = 1 << _BITS
