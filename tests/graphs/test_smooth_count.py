@@ -53,7 +53,7 @@ def test_the_rate_is_the_largest_of_the_claim(epsilon: str, shape: int) -> None:
 @pytest.mark.parametrize(("epsilon", "shape"), [("0.5", 16), (4, 5)])
 def test_the_loss_between_all_neighbours_of_four_vertices(statistic: Count, epsilon: object, shape: int) -> None:
     mechanism = SmoothCount(statistic, epsilon, shape)  # type: ignore[arg-type]
-    laws = [tuple(map(float, mechanism._before_noise(graph))) for graph in labelled(4)]
+    laws = [tuple(map(float, mechanism.before_noise(graph))) for graph in labelled(4)]
     largest = max(worst(laws[i], laws[i ^ (1 << edge)], shape) for i in range(64) for edge in range(6))
     assert 0.2 * float(mechanism.epsilon) < largest <= float(mechanism.epsilon) * (1 + 1e-9)
 
@@ -62,7 +62,7 @@ def test_draws_are_around_the_count_with_the_stated_error() -> None:
     """A false alarm of Kolmogorov and Smirnov's test has probability 1e-9."""
     graph = Graph.from_pairs([(a, b) for a in range(90) for b in range(a)])
     mechanism = SmoothCount(Triangles(90), 1)
-    value, scale = mechanism._before_noise(graph)
+    value, scale = mechanism.before_noise(graph)
     assert value == math.comb(90, 3)
     assert float(scale * mechanism.rate) == pytest.approx(88, rel=1e-9)  # the local sensitivity
     draws = np.array([rounded_pareto(Fraction(value), scale, mechanism.shape) for _ in range(4000)]) - value

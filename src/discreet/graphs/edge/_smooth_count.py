@@ -155,11 +155,11 @@ class SmoothCount:
         >>> abs(SmoothCount(Triangles(99), 8).release(clique) - 156_849) < 5_000
         True
         """
-        value, scale = self._before_noise(graph)
+        value, scale = self.before_noise(graph)
         return rounded_pareto(Fraction(value), scale, self.shape)
 
-    def _before_noise(self, graph: Graph) -> tuple[int, Fraction]:
-        """The count, and the scale of the noise. SENSITIVE."""
+    def before_noise(self, graph: Graph) -> tuple[int, Fraction]:
+        """The count, and the scale of its noise, from which the law of a release follows. SENSITIVE. Raises as `release`."""
         bound = Fraction(smooth(self.statistic, graph, self.beta))
         return self.statistic.value(graph), bound / self.rate
 
