@@ -23,6 +23,8 @@ import discreet as dp
 from discreet import graphs
 from discreet.graphs import Graph
 from discreet.graphs.edge import _measurements, _question, _smooth_count
+from discreet.policy import load_policy
+from discreet.release import ReleaseContext, Terms
 from discreet.sensitivity import Norms, Profile
 
 N = 12
@@ -73,14 +75,17 @@ def laws() -> Iterator[list[Law]]:
 
 
 def asked(rows: Rows, statistic: str, spend: dp.Loss) -> list[Law]:
-    table = pa.table({"a": pa.array([a for a, _ in rows], pa.int64()), "b": pa.array([b for _, b in rows], pa.int64())})
-    with laws() as drawn, dp.connect({"ties": table}, POLICY) as session:
-        graph = graphs.open(session, "g")
-        if statistic == "degrees":
-            graph.degrees(spend=spend)
-        else:
-            graph.count(statistic, spend=spend)
+    ends = [pa.array(np.array(rows, np.int64)[:, place]) for place in range(2)]
+    policy = load_policy(POLICY)
+    context = ReleaseContext(policy, refused, refused, dict, lambda *_: pa.table(ends, ["v0", "v1"]))
+    question = graphs.ReleaseDegrees("g", spend) if statistic == "degrees" else graphs.CountGraph("g", statistic, spend)
+    with laws() as drawn:
+        question.prepare(Terms.of_policy(policy)).answer(context)
     return drawn
+
+
+def refused(*_: Any) -> Any:
+    raise AssertionError("a graph is read by its rows")
 
 
 def lost(one: Law, other: Law) -> float:
