@@ -60,6 +60,10 @@ class Graph:
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "ends", ends)
 
+    def __reduce__(self) -> tuple[type[Graph], tuple[int, NDArray[np.int64]]]:
+        """A copy has what the graph is, and nothing of what was worked out of it."""
+        return Graph, (self.vertices, self.ends)
+
     def __repr__(self) -> str:
         """Nothing of the graph but its vertices, so that a log tells nobody of its edges."""
         return f"<Graph of {self.vertices} vertices>"
