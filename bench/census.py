@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 import discreet as dp
 from discreet import census
+from discreet.census._report import report_of
 from discreet.census.estimates import Errors, Estimate, Layout, half_widths, weighted_error
 from discreet.marginals import ColumnCells
 from discreet.marginals.trees import Tree, integers_near
@@ -101,6 +102,7 @@ def errors_beside_top_down(goals: Goals, runs: int) -> None:
     errors = Errors(layout, noise)
     squared, moved = np.zeros((2, len(LEVELS))), np.zeros((2, len(LEVELS)))
     seconds: list[tuple[float, float]] = []
+    bends: Bends = {}
     for _ in range(runs):
         counts = measured(truth, noise)
         start = time.process_time()
@@ -109,6 +111,7 @@ def errors_beside_top_down(goals: Goals, runs: int) -> None:
         middle = time.process_time()
         ours = tree.sums(integers(tree, lambda level, e=estimate: e.cells(level, layout.detail)))
         seconds.append((middle - start, time.process_time() - middle))
+        add_bends(bends, estimate, ours, truth)
         alone = [
             Estimate(Errors(layout, only), counts)
             for only in ({k: v for k, v in noise.items() if k[0] == each} for each in LEVELS)
@@ -129,6 +132,39 @@ def errors_beside_top_down(goals: Goals, runs: int) -> None:
         at_most(goals, f"totals of each {level} / top-down", float(ratios[LEVELS.index(level)]), most)
     at_most(goals, "cells of blocks, mean absolute error", float(moved[0, -1]), 0.21)
     at_most(goals, "least squares, CPU s", float(squares), 1.0)
+    show_bends(goals, bends)
+
+
+Bends = dict[tuple[str, str], list[tuple[float, float, float, float, int]]]
+
+
+def add_bends(bends: Bends, estimate: Estimate, ours: list[Counts], truth: list[Counts]) -> None:
+    """What a report states of each size of area, beside published less true and less unbiased totals."""
+    for row in report_of(estimate, ours).rows:
+        level = LEVELS.index(row.level)
+        unbiased, values = estimate.table(level, ()), ours[level].sum(axis=1)
+        low = -np.inf if row.least == 0 else row.least - 0.5
+        inside = (unbiased >= low) & (unbiased < (np.inf if row.most is None else row.most + 0.5))
+        true, naive = (float((values - other)[inside].mean()) for other in (truth[level].sum(axis=1), unbiased))
+        bends.setdefault((row.level, row.size), []).append((row.bend, row.bend_error, true, naive, row.areas))
+
+
+def show_bends(goals: Goals, bends: Bends) -> None:
+    print("bend of totals by size of the unbiased total: stated, true, and published less unbiased; in people")
+    inside, pairs, worst = 0, 0, 0.0
+    for (level, size), rows in bends.items():
+        stated, error, true, naive, areas = np.array(rows).T
+        off = float(((stated - true) * areas).sum() / np.sqrt(((error * areas) ** 2).sum()))
+        print(
+            f"  {level:<8} {size:<20} {areas.mean():>9,.0f} areas {np.average(stated, weights=areas):+8.2f}"
+            f" ± {error.mean():.2f}  true {np.average(true, weights=areas):+8.2f}"
+            f"  less unbiased {np.average(naive, weights=areas):+8.2f}  {off:+.1f} standard errors off in all runs"
+        )
+        inside += int((np.abs(stated - true) <= 1.96 * error).sum())
+        pairs += len(rows)
+        worst = max(worst, abs(off)) if areas.sum() >= 30 * len(rows) else worst
+    at_least(goals, f"stated bends within 1.96 standard errors, of {pairs}", inside / pairs, 0.93)
+    at_most(goals, "stated bends over all runs, most standard errors off", worst, 4.0)
 
 
 def by_level(noise: dict[Any, float]) -> list[dict[Any, float]]:
@@ -245,7 +281,7 @@ def coverage(goals: Goals, runs: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--coverage", type=int, default=600)
+    parser.add_argument("--coverage", type=int, default=4_000)
     options = parser.parse_args()
     goals = Goals()
     errors_beside_top_down(goals, options.runs)

@@ -1,16 +1,17 @@
 """Blocks of at most 10 people rebuilt from all tables of a census by integer programming: exact tables, and ours.
 
-    python bench/census_attack.py --adult FOLDER [--blocks 500]
+    python bench/census_attack.py --adult FOLDER [--blocks 500] [--largest 10] [--widths 1 5] [--rho 0.1 0.5 1 …]
 
-FOLDER holds adult.data of the UCI repository. Its 30,162 complete rows are dealt out to a made-up country: blocks of 1
-to 10 people, 40 blocks a tract, 10 tracts a county. Tables at every level: the total, sex by age, sex by race, and race
-by age; ages are years, or groups of five. All tables of a block go to `attack.microdata`: those of exact counts, and
-those of `census.publish`, whose integers agree with each other. Where a published block has too few people, the
-attacker adds those that are most frequent. A second attacker has the unbiased numbers with their standard errors, which
-are published too, and the exact national table: among blocks of the true size it takes the likeliest, by mixed-integer
-programming with least absolute deviations, as Laplace noise has them. The control knows how many people the block has,
-and the exact national table. The last spend is too large to protect anybody: what it shows is that the attacks work as
-soon as there is something to learn. Exit status 1 if a goal is missed.
+FOLDER holds adult.data of the UCI repository. Its 30,162 complete rows are dealt out to a made-up country: blocks of
+1 to 10 people, or to so many as --largest says, 40 blocks a tract, 10 tracts a county. Tables at every level: the
+total, sex by age, sex by race, and race by age; ages are years, or groups of five. All tables of a block go to
+`attack.microdata`: those of exact counts, and those of `census.publish`, whose integers agree with each other. Where
+a published block has too few people, the attacker adds those that are most frequent. A second attacker has the
+unbiased numbers with their standard errors, which are published too, and the exact national table: among blocks of
+the true size it takes the likeliest, by mixed-integer programming with least absolute deviations, as Laplace noise
+has them. The control knows how many people the block has, and the exact national table. The last spend is too large
+to protect anybody: what it shows is that the attacks work as soon as there is something to learn. --rho takes other
+spends, with the shares of 2020 and with shares alike. Exit status 1 if a goal is missed.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ class Country:
     kinds: Mapping[str, list[str]]
 
 
-def country(adult: pa.Table, width: int) -> Country:
-    """Adult dealt out to blocks, with ages in groups of so many years."""
+def country(adult: pa.Table, width: int, largest: int) -> Country:
+    """Adult dealt out to blocks of at most so many people, with ages in groups of so many years."""
     draws = np.random.default_rng(28)
-    sizes = draws.integers(1, LARGEST + 1, adult.num_rows)
+    sizes = draws.integers(1, largest + 1, adult.num_rows)
     sizes = sizes[: int(np.searchsorted(np.cumsum(sizes), adult.num_rows)) + 1]
-    names = np.array([f"b{i:04d}" for i in range(len(sizes))], object)
+    names = np.array([f"b{i:05d}" for i in range(len(sizes))], object)
     rows = adult.take(pa.array(draws.permutation(adult.num_rows)))
     people = pa.table({
         "block": pa.array(np.repeat(names, sizes)[: adult.num_rows], pa.string()),
@@ -213,7 +214,18 @@ def show(goals: Goals, name: str, goal: str, outcome: attack.Outcome, seconds: f
     )
 
 
-def attacked(goals: Goals, own: Country, blocks: int) -> None:
+def spends_of(rhos: Sequence[str]) -> dict[str, tuple[str, Any, Any]]:
+    """The spends to be tried: those of the table above, or these."""
+    if not rhos:
+        return SPENDS
+    return {
+        f"ρ = {rho}, {words}": ("rho", dp.rho(rho), shares)
+        for rho in rhos
+        for words, shares in (("shares of 2020", SHARES_2020), ("shares alike", {}))
+    }
+
+
+def attacked(goals: Goals, own: Country, blocks: int, spends: Mapping[str, tuple[str, Any, Any]]) -> None:
     """Rebuild so many blocks, taken at random, from exact tables and from each spend's, and print what came of it."""
     names = own.land.names[-1]
     rows = rows_by_block(own.people)
@@ -227,7 +239,7 @@ def attacked(goals: Goals, own: Country, blocks: int) -> None:
     begun = time.process_time()
     plain = from_tables(exact(own))
     show(goals, "exact", "exact", plain, time.process_time() - begun)
-    for name, spent in SPENDS.items():
+    for name, spent in spends.items():
         published = publication(own, *spent)
         goal = "" if name == UNPROTECTED else "ours"
         begun = time.process_time()
@@ -244,12 +256,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--adult", type=Path, required=True)
     parser.add_argument("--blocks", type=int, default=500)
+    parser.add_argument("--largest", type=int, default=LARGEST)
+    parser.add_argument("--widths", type=int, nargs="+", default=[1, 5])
+    parser.add_argument("--rho", nargs="*", default=[])
     given = parser.parse_args()
     goals = Goals()
     adult = complete_adult(given.adult)
-    for ages, width in (("years", 1), ("groups of five years", 5)):
-        print(f"\n{given.blocks:,} blocks, ages in {ages}: people rebuilt")
-        attacked(goals, country(adult, width), given.blocks)
+    for width in given.widths:
+        ages = "years" if width == 1 else f"groups of {width} years"
+        print(f"\n{given.blocks:,} blocks of 1 to {given.largest} people, ages in {ages}: people rebuilt")
+        attacked(goals, country(adult, width, given.largest), given.blocks, spends_of(given.rho))
     return goals.close()
 
 

@@ -3,12 +3,13 @@
     python bench/reports.py [--reports 10000000 100000000] [--schemes hadamard sketch] [--ways duckdb spark] [--cores 2]
                             [--distinct 100000000] [--folder DIR]
 
-Reports of one scheme are written as Parquet files of a million each, by `local.to_arrow`; then `local.add_files`
-(DuckDB) and `local.add_frame` (Spark, `local[2]`) add them up, each in a process of its own, from nothing to the state.
-Where more reports are asked for than --distinct, the files are named again and again.
-All states of the same files must be the same bytes. CPU seconds are those of all processes, the JVM and Spark's Python
-workers among them, with their start; memory is the most that all of them held together. `start` is Spark with no
-reports. The last columns are for 10^9 reports: from the difference between the first and the last line of a way.
+Reports of one scheme are written as Parquet files of a million each, or of as many as the least of --reports, by
+`local.to_arrow`; then `local.add_files` (DuckDB) and `local.add_frame` (Spark, `local[2]`) add them up, each in a
+process of its own, from nothing to the state. Where more reports are asked for than --distinct, the files are named
+again and again. All states of the same files must be the same bytes. CPU seconds are those of all processes, the JVM
+and Spark's Python workers among them, with their start; memory is the most that all of them held together. `start` is
+Spark with no reports. The last columns are for 10^9 reports: from the difference between the first and the last line
+of a way.
 """
 
 from __future__ import annotations
@@ -65,10 +66,10 @@ class Watched:
         return sum(each.user + each.system + each.children_user + each.children_system for each in times)
 
 
-def written(scheme: Any, folder: Path, reports: int, distinct: int) -> int:
+def written(scheme: Any, folder: Path, reports: int, distinct: int, in_a_file: int) -> int:
     """Files of the scheme up to so many reports; the bytes of all."""
-    values = np.random.default_rng(3).zipf(1.3, IN_A_FILE) % scheme.domain.size
-    for number in range(min(reports, distinct) // IN_A_FILE):
+    values = np.random.default_rng(3).zipf(1.3, in_a_file) % scheme.domain.size
+    for number in range(min(reports, distinct) // in_a_file):
         path = folder / f"{number:05}.parquet"
         if not path.exists():
             pq.write_table(local.to_arrow(scheme.simulate(values)), path)
@@ -76,7 +77,8 @@ def written(scheme: Any, folder: Path, reports: int, distinct: int) -> int:
 
 
 def files(folder: Path, reports: int) -> list[Path]:
-    return list(itertools.islice(itertools.cycle(sorted(folder.glob("*.parquet"))), reports // IN_A_FILE))
+    paths = sorted(folder.glob("*.parquet"))
+    return list(itertools.islice(itertools.cycle(paths), reports // pq.read_metadata(paths[0]).num_rows))
 
 
 def job(way: str, name: str, folder: str, reports: str, cores: str) -> None:
@@ -137,8 +139,9 @@ def main() -> None:
 def measured(name: str, folder: Path, given: argparse.Namespace) -> None:
     scheme = SCHEMES[name]()
     before: dict[str, tuple[int, float, float]] = {}
+    in_a_file = min(IN_A_FILE, *given.reports)
     for reports in given.reports:
-        size, states = written(scheme, folder, reports, given.distinct), set()
+        size, states = written(scheme, folder, reports, given.distinct, in_a_file), set()
         for way in given.ways:
             cpu, wall, peak, counted, state = figures(way, name, str(folder), str(reports), given.cores)
             line = f"{name:<10}{reports:>14,}  {way:<8}{cpu:>8.1f}{wall:>8.1f}{peak:>7.0f}"

@@ -86,7 +86,7 @@ def test_a_handle_has_no_length_and_no_values(session: dp.Session) -> None:
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("SELECT * FROM visits", "list those to learn from"),
+        ("SELECT * FROM visits", "list those of records"),
         ("SELECT AVG(age) AS a FROM visits", "no aggregates"),
         ("SELECT age FROM visits GROUP BY age", "no GROUP BY"),
         ("SELECT age FROM visits ORDER BY age", "no ORDER BY"),

@@ -33,7 +33,8 @@ _DISTRICTS = {"district": {"one": ("x", "z"), "two": ("y", "z")}}
 def test_a_mutant_is_caught_within_a_minute(mutant: CensusMutant) -> None:
     start = time.process_time()
     with mutant.patches():
-        seen = first_fault("add_remove", overlapping=mutant.name == "overlap forgotten")
+        overlapping, several = mutant.name == "overlap forgotten", mutant.name == "universes for nothing"
+        seen = first_fault("add_remove", overlapping=overlapping, several=several)
     assert seen is not None
     print(seen)
     assert time.process_time() - start < _SECONDS
@@ -42,6 +43,7 @@ def test_a_mutant_is_caught_within_a_minute(mutant: CensusMutant) -> None:
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 def test_nothing_is_seen_in_the_sound_code(relation: str) -> None:
     assert first_fault(relation) is None
+    assert first_fault(relation, several=True) is None
 
 
 def test_overlapping_districts_are_refused_where_they_would_be_measured() -> None:
@@ -61,15 +63,20 @@ def test_a_publication_that_is_seen_whole_shows_most_of_its_loss() -> None:
     assert audited.verdict.epsilon_lower >= 0.7, audited.verdict.sentence
 
 
-def country(*, overlapping: bool = False) -> census.Spec:
+def country(*, overlapping: bool = False, several: bool = False) -> census.Spec:
     land = census.Geography.of_areas(_AREAS, ["part", "b"])
     shares: dict[str, Any] = {"all": 1, "part": 2, "b": 3} | ({"district": 2} if overlapping else {})
+    districts: Any = _DISTRICTS if overlapping else {}
+    beside: dict[str, Any] = {}
+    if several:
+        beside["universes"] = {"again": census.Spec("t", land, {"by_c": ("c",)}, column="b", districts=districts)}
+        beside["rules"] = ("again <= 2 t", "t[c] <= 3 again[c]")
     return census.Spec(
-        "t", land, {"total": (), "by_c": ("c",)}, column="b", shares=shares, districts=_DISTRICTS if overlapping else {}
+        "t", land, {"total": (), "by_c": ("c",)}, column="b", shares=shares, districts=districts, **beside
     )
 
 
-def first_fault(relation: str, *, overlapping: bool = False) -> str | None:
+def first_fault(relation: str, *, overlapping: bool = False, several: bool = False) -> str | None:
     """What a replay of publications on random neighbours and on strangers sees first."""
     dice = random.Random(relation)
     for place in range(_PAIRS):
@@ -78,7 +85,9 @@ def first_fault(relation: str, *, overlapping: bool = False) -> str | None:
         one, other = some_pair(dice, relation, people=12)
         strangers = [row for person in range(40) for row in some_rows(dice, 0, person, most=20)]
         try:
-            _replayed(country(overlapping=overlapping), (one, other, strangers), policy, currency, spend)
+            _replayed(
+                country(overlapping=overlapping, several=several), (one, other, strangers), policy, currency, spend
+            )
         except (Diverged, AssertionError, DiscreetError) as error:
             return str(error) or type(error).__name__
     return None
@@ -105,7 +114,9 @@ def _replayed(
 
 def _check_spent(first: Transcript, loss: dp.Loss, spend: dp.Loss) -> None:
     certificate = first.content["certificate"]
-    assert len(certificate["measured"]) == len(first.drawn), "the certificate lists other measurements than ran"
+    every = [certificate, *certificate.get("universes", {}).values()]
+    stated = sum(len(each["measured"]) for each in every)
+    assert stated == len(first.drawn), "the certificate lists other measurements than ran"
     assert loss.fits(spend), "the mechanisms lose more than was charged"
-    assert len(first.requests) == 1, "rows are counted in more than one pass"
+    assert len(first.requests) == len(every), "rows are counted in more than one pass"
     verify_loss(certificate)

@@ -322,6 +322,18 @@ def test_intervals_reach_their_confidence_on_a_lattice() -> None:
             assert int(half + 1e-9) >= mechanism.error(confidence - 0.01), (mechanism, confidence)
 
 
+def test_intervals_of_wide_noise_on_a_lattice_are_not_too_wide() -> None:
+    """By the exact law of one discrete Gaussian noise: at 95 % from 0.945, and up to 0.955 where a whole number is."""
+    for sigma in np.arange(10.05, 60, 0.17):
+        places = np.arange(-int(9 * sigma), int(9 * sigma) + 1)
+        law = np.exp(-(places**2) / (2 * sigma**2))
+        reached = np.cumsum(np.concatenate([law[places == 0], 2 * law[places > 0]])) / law.sum()
+        half = float(half_widths(np.array([sigma**2]), 0.95, heavy=False)[0])
+        least = float(reached[reached >= 0.945].min())
+        assert 0.945 <= reached[int(half + 1e-9)] <= max(0.955, least), sigma
+        assert half / sigma == pytest.approx(1.96, abs=0.1 if sigma < 12 else 0.01)
+
+
 def test_shares_add_up_exactly() -> None:
     with dp.connect({"people": people()}, POLICY) as opened:
         prepared = opened.prepare(census.Publish(spec(shares={"country": "0.1", "block": "1/3"}), dp.rho(1)))

@@ -36,8 +36,10 @@ def size_errors(report: Report, cost: str) -> dict[str, Any]:
     rows = [row for row in report.rows if row.level == last]
     errors: list[AreaError] = []
     for row in rows:
-        size = f"{row.least:,}" if row.most is None else f"{row.least:,} to {row.most:,}"
-        errors += [AreaError(size, "standard error", row.standard_error), AreaError(size, "bend", abs(row.bend))]
+        errors += [
+            AreaError(row.size, "standard error", row.standard_error),
+            AreaError(row.size, "bend", abs(row.bend)),
+        ]
     return area_error_chart(errors, f"Totals of each {last} by size", "people", [f"cost {cost}"])
 
 

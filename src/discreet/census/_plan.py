@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class CensusPlan(ShownTable):
         What it would cost.
     unit, rows_per_unit
         Whom it protects: the column that names a person, or ``"rows"``; how many rows of one person count.
+    universes
+        The plans of other rows that would be published with these, by name; the loss is of all together.
     """
 
     errors: Errors
@@ -46,6 +48,7 @@ class CensusPlan(ShownTable):
     loss: Loss
     unit: str
     rows_per_unit: int
+    universes: Mapping[str, CensusPlan] = field(default_factory=dict[str, "CensusPlan"])
 
     def error(self, name: str, level: str | None = None, area: object = None, confidence: float = 0.95) -> float:
         """How far a cell of a table will be from the truth at most, with a probability of about `confidence`.
@@ -83,19 +86,28 @@ class CensusPlan(ShownTable):
 
     def explain(self, confidence: float = 0.95) -> str:
         """What would be published and how wrong it would be, in words."""
+        lines = self.words(confidence)
+        for name, each in self.universes.items():
+            lines += ["", f"With them, {name}:", *each.words(confidence)]
+        rules = self.errors.layout.spec.rules
+        if rules:
+            lines += ["", "Published numbers keep, in every area:", *(f"  {rule}" for rule in rules)]
+        lines += ["", f"Cost: {in_words(self.loss)}, once; totals, districts and microdata are free."]
+        return "\n".join(map(printable, lines))
+
+    def words(self, confidence: float) -> list[str]:
+        """What would be published of these rows alone, line by line."""
         spec = self.errors.layout.spec
         people = "every row is another person" if self.unit == "rows" else f"a person is a value of {self.unit}"
         areas, levels = sum(spec.geography.tree.sizes), len(spec.geography.levels)
         lines = [
-            f"Tables of {spec.table} for {areas:,} areas at {levels} levels.",
+            f"Tables of {spec.name} for {areas:,} areas at {levels} levels.",
             "",
             f"Protected: {people}; at most {self.rows_per_unit:,} rows of one count.",
             "",
             f"Half-widths of one cell at {100 * confidence:.10g} %, in the worst area:",
         ]
-        lines += [f"  {row[0]}, {row[1]}: ± {row[5]}" for row in self._rows(confidence)]
-        lines += ["", f"Cost: {in_words(self.loss)}, once; totals, districts and microdata are free."]
-        return "\n".join(map(printable, lines))
+        return [*lines, *(f"  {row[0]}, {row[1]}: ± {row[5]}" for row in self._rows(confidence))]
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """The plan as plain JSON."""
@@ -112,6 +124,11 @@ class CensusPlan(ShownTable):
             ],
             "confidence": level,
             "loss": to_json(self.loss),
+            **(
+                {"universes": {name: each.to_dict(level) for name, each in self.universes.items()}}
+                if self.universes
+                else {}
+            ),
         }
 
     def header(self) -> list[tuple[str, bool]]:
@@ -136,7 +153,10 @@ class CensusPlan(ShownTable):
 
     def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:
         """The rows as text."""
-        return self._rows(level)[:first]
+        rows = self._rows(level)
+        for name, each in self.universes.items():
+            rows += [[place, f"{name}: {table}", *rest] for place, table, *rest in each.cells(level)]
+        return rows[:first]
 
     def note(self, level: float = 0.95) -> str:
         """What the half-widths are."""
@@ -148,14 +168,14 @@ class CensusPlan(ShownTable):
 
 def plan_of(prepared: PreparedPublication) -> CensusPlan:
     """The plan of a question that was checked."""
-    table = prepared.layout.spec.table
     return CensusPlan(
         errors=prepared.errors,
         mechanisms=prepared.mechanisms,
         shares={each: float(share) for each, share in prepared.shares.items()},
         loss=prepared.loss,
-        unit=prepared.policy.unit(table).name or "rows",
-        rows_per_unit=prepared.policy.tables[table].rows_per_unit,
+        unit=prepared.bounded.unit or "rows",
+        rows_per_unit=prepared.bounded.max_rows,
+        universes={name: plan_of(each) for name, each in prepared.universes.items()},
     )
 
 

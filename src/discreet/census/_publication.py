@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells
 from discreet.marginals.trees import Tree
 from discreet.prices import Additive, additive_from_json, additive_to_json
-from discreet.privacy import Loss, in_words
+from discreet.privacy import Loss, from_json, in_words, to_json
+from discreet.query import match_name
 from discreet.release import JsonRelease
 
 __all__ = ["Publication"]
@@ -53,10 +54,13 @@ class Publication(JsonRelease):
         number is a sum of these.
     loss, certificate
         As of every release; the certificate lists every measurement.
+    universes
+        What was published of other rows with these, by name; each has the part of the loss that it cost.
     """
 
     called = "publication of tables"
     fields = frozenset({"spec", "cells", "noise", "measured", "leaves"})
+    optional = frozenset({"universes"})
 
     layout: Layout
     mechanisms: Mapping[Measure, Additive]
@@ -64,6 +68,7 @@ class Publication(JsonRelease):
     leaves: NDArray[np.int64]
     loss: Loss
     certificate: Mapping[str, Any]
+    universes: Mapping[str, Publication] = field(default_factory=dict[str, "Publication"])
 
     def certified(self, certificate: Mapping[str, Any]) -> Publication:
         """The same with a certificate."""
@@ -144,12 +149,13 @@ class Publication(JsonRelease):
         """
         return self.totals.total(self.totals.asked(name, areas, where))
 
-    def rate(
+    def rate(  # noqa: PLR0913
         self,
         where: str | None = None,
         *,
         areas: Sequence[Any] | None = None,
         among: str | None = None,
+        universe: str | None = None,
         population: Population | None = None,
         per: float = 100_000,
     ) -> Ratio:
@@ -163,19 +169,29 @@ class Publication(JsonRelease):
             As of `total`.
         among
             Who counts below: those of whom this condition holds; all people by default.
+        universe
+            Whose rows count below: another universe, such as households, for people in each with ``per=1``.
         population
             Public numbers of people in place of those that were measured: one for all areas together, or one for each
             of `areas` by name.
         per
             Of how many people: 100,000 by default, 1 for a share.
 
-        Raises as `total`, and `ParameterError` for a population that is none.
+        Raises as `total`, and `ParameterError` for a population or a universe that is none.
         """
         asked = self.totals.asked(None, areas, where)
         if population is not None:
-            _check_one(among)
+            _check_one(among, universe)
             return self.totals.ratio(asked, self.totals.people_in(population, areas), per)
-        return self.totals.ratio(asked, self.totals.asked(None, areas, among), per)
+        other = self._other(universe)
+        below = (other or self.totals).asked(None, areas, among)
+        return self.totals.ratio(asked, below, per, other)
+
+    def _other(self, universe: str | None) -> Totals | None:
+        """The sums of another universe. Raises `QueryError` if there is none of that name."""
+        if universe is None:
+            return None
+        return self.universes[match_name(universe, self.universes, "the publication", "universe")].totals
 
     def rates(  # noqa: PLR0913
         self,
@@ -183,6 +199,7 @@ class Publication(JsonRelease):
         *,
         level: str | None = None,
         among: str | None = None,
+        universe: str | None = None,
         population: Mapping[str, float] | None = None,
         per: float = 100_000,
         confidence: float = 0.95,
@@ -193,15 +210,36 @@ class Publication(JsonRelease):
         first order; and ``lower`` and ``upper``, its interval by Fieller's rule, up to infinity where there may be
         nobody. NaN where nobody is counted below. Raises as `rate`.
         """
-        at = self.last_level if level is None else level
+        at, other = self.last_level if level is None else level, self._other(universe)
         asked: Sum = self.totals.asked(None, None, where)
-        below: Sum | NDArray[np.float64] = self.totals.asked(None, None, among)
+        below: Sum | NDArray[np.float64] = (other or self.totals).asked(None, None, among)
         if population is not None:
-            _check_one(among)
+            _check_one(among, universe)
             below = self.totals.people_of(population, at)
         if at in self.layout.spec.districts:
-            return self.totals.district_ratios(at, asked, below, per, confidence)
-        return self.totals.ratios(self.layout.spec.geography.level(at), asked, below, per, confidence)
+            return self.totals.district_ratios(at, asked, below, per, confidence, other)
+        place = self.layout.spec.geography.level(at)
+        return self.totals.ratios(place, asked, below, per, confidence, other)
+
+    def beyond_cap(self, column: str, *, universe: str, areas: Sequence[Any] | None = None) -> Total:
+        """How many rows the cap on rows of one person left out, by the sizes that another universe has. Costs nothing.
+
+        Where households are protected, so many of each at most count among the people. A column of households with
+        their sizes tells how many more there are: sizes above the cap, less the cap, summed. Raises as `mean`.
+
+        Parameters
+        ----------
+        column
+            The column of sizes, whose cells are single numbers.
+        universe
+            Whose column it is.
+        areas
+            As of `total`.
+        """
+        other = self._other(universe)
+        assert other is not None
+        cap = int(self.certificate["rows_per_unit"])
+        return other.total(other.beyond(column, cap, other.asked(None, areas, None)))
 
     def mean(self, column: str, *, areas: Sequence[Any] | None = None, where: str | None = None) -> Ratio:
         """The average of a column of numbers, over the people of some areas of whom a condition holds. Costs nothing.
@@ -215,7 +253,8 @@ class Publication(JsonRelease):
     def report(self) -> Report:
         """How wrong the published numbers are: at each level, by the size of the area. Costs nothing.
 
-        The bend is what making integers that are never negative moves a total by, on average: it raises small areas.
+        The bend is how far published totals are off on average, because they are integers that are never negative: see
+        `ReportRow`. Areas are sized by their unbiased totals.
         """
         return report_of(self.estimate, self.integers)
 
@@ -288,27 +327,39 @@ class Publication(JsonRelease):
         """Write the publication to a new folder, or file: `discreet.census.load` reads both.
 
         A path that ends in a slash is a folder: the publication in ``publication.json``, which `discreet verify`
-        checks, each table at each level as Parquet, the noisy counts, and a code book. Costs nothing. Raises
+        checks, each table at each level as Parquet, those of other universes with their name before, the noisy
+        counts, and a code book. Costs nothing. Raises
         `ParameterError` if there is such a file or folder already, `DataError` if it cannot be written.
         """
         if os.fspath(path).endswith(("/", os.sep)):
-            write_folder(Path(path), self._files(), self.code_book, self.to_bytes())
+            write_folder(Path(path), self.files(), self.code_book, self.to_bytes())
         else:
             super().save(path)
 
-    def _files(self) -> Iterator[tuple[str, Iterator[pa.Table]]]:
+    def files(self) -> Iterator[tuple[str, Iterator[pa.Table]]]:
         """The pieces of every table at every level where it is published, and of the noisy counts, by name."""
         for name in self.layout.tables:
             for level in (*self.layout.spec.geography.levels, *self.layout.spec.districts):
                 with suppress(QueryError):
                     yield f"{name}.{level}", self._pieces(name, level)
         yield "noisy_counts", self._noisy_pieces()
+        for universe, each in self.universes.items():
+            for name, pieces in each.files():
+                yield f"{universe}.{name}", pieces
 
     def content(self) -> dict[str, Any]:
-        """The specification, the cells, the noise, the noisy counts and the integers."""
+        """The specification, the cells, the noise, the noisy counts and the integers, also of other universes."""
+        content = {"spec": self.layout.spec.to_json(), **self.numbers_to_json()}
+        if self.universes:
+            content["universes"] = {
+                name: {"loss": to_json(each.loss), **each.numbers_to_json()} for name, each in self.universes.items()
+            }
+        return content
+
+    def numbers_to_json(self) -> dict[str, Any]:
+        """The cells, the noise, the noisy counts and the integers."""
         keys = list(self.mechanisms)
         return {
-            "spec": self.layout.spec.to_json(),
             "cells": [column.to_json() for column in self.layout.columns],
             "noise": [[level, name, additive_to_json(self.mechanisms[level, name])] for level, name in keys],
             "measured": [integers_to_json(self.measured[each]) for each in keys],
@@ -318,8 +369,19 @@ class Publication(JsonRelease):
     @classmethod
     def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> Publication:
         """The inverse of `content`."""
-        columns = tuple(ColumnCells.from_json(each) for each in content["cells"])
-        layout = Layout(Spec.from_json(content["spec"]), columns)
+        spec = Spec.from_json(content["spec"])
+        beside = content.get("universes", {})
+        if beside.keys() != spec.universes.keys():
+            raise ValueError
+        universes = {
+            name: cls._of_numbers(each, beside[name], from_json(beside[name]["loss"]))
+            for name, each in spec.universes.items()
+        }
+        return replace(cls._of_numbers(spec, content, loss), certificate=certificate, universes=universes)
+
+    @classmethod
+    def _of_numbers(cls, spec: Spec, content: Mapping[str, Any], loss: Loss) -> Publication:
+        layout = Layout(spec, tuple(ColumnCells.from_json(each) for each in content["cells"]))
         layout.check()
         mechanisms: dict[Measure, Additive] = {}
         for level, name, data in content["noise"]:
@@ -332,7 +394,7 @@ class Publication(JsonRelease):
             if counts.shape != (layout.areas(level), layout.components.cells(layout.tables[name])):
                 raise ValueError
         leaves = integers_from_json(content["leaves"])
-        published = cls(layout, mechanisms, measured, leaves, loss, certificate)
+        published = cls(layout, mechanisms, measured, leaves, loss, {})
         areas = layout.tree.sizes[published.errors.depth]
         if leaves.shape != (areas, layout.components.cells(layout.detail)) or (leaves < 0).any():
             raise ValueError
@@ -384,9 +446,11 @@ class Publication(JsonRelease):
         for column in self.layout.columns:
             values = "; ".join(column.text(i) for i in range(column.size))
             lines.append(f"- `{column.name}`: {values}")
+        for name, each in self.universes.items():
+            lines += ["", f"## {name}", "", f"In files that begin with `{name}.`", "", *each.code_book.splitlines()[2:]]
         return "\n".join([*lines, ""])
 
 
-def _check_one(among: str | None) -> None:
-    if among is not None:
+def _check_one(among: str | None, universe: str | None) -> None:
+    if among is not None or universe is not None:
         raise ParameterError("a rate is among people of whom a condition holds, or of a public population: not both")

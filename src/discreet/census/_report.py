@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.census.estimates import Estimate
+from discreet.census._selection import noise_within
+from discreet.census.estimates import Errors, Estimate, quantile
 from discreet.privacy import Loss, in_words
 from discreet.release import ShownTable
 
@@ -21,18 +23,19 @@ _ENDS = (1, 10, 100, 1_000, 10_000, 100_000)
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """The areas of one level whose published totals are of one size.
+    """The areas of one level whose unbiased totals are of one size, when rounded.
 
     Attributes
     ----------
     level, least, most
-        Which areas; `most` is None for all from `least` on.
+        Which areas; those below 0 are with 0, and `most` is None for all from `least` on.
     areas
         How many there are.
     bend
-        The mean of published less unbiased totals.
+        By how much their published totals are too high on average: an unbiased estimate of the mean of published less
+        true ones. It is not the mean of published less unbiased ones, as noise had a part in which areas these are.
     bend_error
-        The standard error of that mean, from the noise of the unbiased totals as if areas were independent.
+        The standard error of the bend, or somewhat more.
     standard_error
         The root of the mean variance of the unbiased totals.
     """
@@ -44,6 +47,22 @@ class ReportRow:
     bend: float
     bend_error: float
     standard_error: float
+
+    @property
+    def size(self) -> str:
+        """The size in words."""
+        if self.most is None:
+            return f"{self.least:,} and more"
+        return f"{self.least:,} to {self.most:,}" if self.least else f"{self.most:,} or fewer"
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Where the mean of published less true totals lies, with a probability of about `confidence` or more.
+
+        By the normal quantile: of few areas of about one noise the probability is that of their noise. Raises
+        `ParameterError` for no confidence.
+        """
+        half = quantile(confidence, heavy=False) * self.bend_error
+        return self.bend - half, self.bend + half
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -62,7 +81,7 @@ class Report(ShownTable):
         return [
             [
                 row.level,
-                _size(row),
+                row.size,
                 f"{row.areas:,}",
                 f"{row.bend:+.2f} ± {row.bend_error:.2f}",
                 f"{row.standard_error:.2f}",
@@ -72,7 +91,7 @@ class Report(ShownTable):
 
     def note(self, level: float = 0.95) -> str:  # noqa: ARG002
         """What the bend is."""
-        return "bend: mean of published less unbiased totals, ± its standard error"
+        return "people: by the unbiased total; bend: mean of published less true totals, ± its standard error"
 
     def _cost(self) -> str:
         return "nothing"
@@ -84,25 +103,27 @@ def report_of(estimate: Estimate, integers: Sequence[NDArray[np.int64]]) -> Repo
     for place, name in enumerate(estimate.layout.spec.geography.levels):
         if not estimate.errors.is_published(place, ()):
             break
-        values = integers[place].sum(axis=1)
-        bends = values - estimate.table(place, ())
+        values, unbiased = integers[place].sum(axis=1), estimate.table(place, ())
         variances = estimate.errors.variance(place, (), np.ones(()))
         for least, most in zip((0, *_ENDS), (*_ENDS, None), strict=True):
-            inside = (values >= least) & ((values < most) if most is not None else True)
+            low, high = (-math.inf if not least else least - 0.5), (math.inf if most is None else most - 0.5)
+            inside = (unbiased >= low) & (unbiased < high)
             areas = int(inside.sum())
             if areas:
-                mean = float(variances[inside].mean())
+                noise, unsure = noise_within(unbiased, np.sqrt(variances), low, high, heavy=estimate.errors.heavy)
+                bend = float((values - unbiased)[inside].sum() + noise.sum()) / areas
+                squared = _sum_variance(estimate.errors, place, inside) + 2 * float(noise @ noise) + unsure.sum() ** 2
+                last = None if most is None else most - 1
                 rows.append(ReportRow(
-                    name, least, None if most is None else most - 1, areas, float(bends[inside].mean()),
-                    (mean / areas) ** 0.5, mean**0.5,
+                    name, least, last, areas, bend, squared**0.5 / areas, float(variances[inside].mean()) ** 0.5
                 ))  # fmt: skip
     return Report(tuple(rows))
 
 
-def _size(row: ReportRow) -> str:
-    if row.most is None:
-        return f"{row.least:,} and more"
-    return f"{row.least:,}" if row.least == row.most else f"{row.least:,} to {row.most:,}"
+def _sum_variance(errors: Errors, place: int, inside: NDArray[np.bool_]) -> float:
+    """The variance of the sum of the totals of some areas of a level."""
+    weights = [inside.astype(np.float64) if level == place else None for level in range(errors.layout.tree.levels)]
+    return errors.variance_of_sum(weights, (), np.ones(()))
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from discreet.census.estimates import Columns, Errors, Estimate, Layout, Sum, half_widths, ratio_interval
 from discreet.errors import ParameterError, QueryError
-from discreet.marginals.conditions import column_names, condition
 from discreet.query import match_name
 
 __all__ = ["Population", "Ratio", "Total", "Totals"]
@@ -159,17 +158,11 @@ class Totals:
 
     def asked(self, name: str | None, areas: Sequence[Any] | None, where: str | None) -> Sum:
         """The sum that a question is about; see `Publication.total`."""
-        columns = self._columns(where) if name is None else self.layout.columns_of(name)
+        columns = self.layout.columns_in(where) if name is None else self.layout.columns_of(name)
         geography = self.layout.spec.geography
         everywhere = [(geography.levels[0], geography.names[0][0])]
         over = geography.weights(everywhere if areas is None else areas, "the total")
         return Sum(over, columns, self.layout.weights(where, columns))
-
-    def _columns(self, where: str | None) -> Columns:
-        names = [column.name for column in self.layout.columns]
-        tree = None if where is None else condition(where)
-        used = () if tree is None else column_names(tree)
-        return tuple(sorted(names.index(match_name(each, names, "the publication", "column")) for each in used))
 
     def total(self, asked: Sum) -> Total:
         """The total of a sum."""
@@ -178,33 +171,38 @@ class Totals:
         weights = asked.weights
         return Total(int((value * weights).sum()), float((unbiased * weights).sum()), variance**0.5, self.errors.heavy)
 
-    def ratio(self, asked: Sum, among: Sum | float, per: float) -> Ratio:
-        """One sum over another, or over a public number."""
-        over, unbiased = self._summed(asked)
+    def ratio(self, asked: Sum, among: Sum | float, per: float, other: Totals | None = None) -> Ratio:
+        """One sum over another, over one of another universe with noise of its own, or over a public number."""
+        over, unbiased = self.summed(asked)
         own = self.errors.variance_of_sum(asked.areas, asked.table, asked.weights) * per**2
         if not isinstance(among, Sum):
             value = per * over / among if among else math.nan
             return Ratio(value, per * unbiased, among, (own, 0.0), heavy=self.errors.heavy)
-        other, below = self._summed(among)
-        value = per * over / other if other else math.nan
-        variance = self.errors.variance_of_sum(among.areas, among.table, among.weights)
-        covariance = per * self.errors.covariance(asked, among)
+        beside = self if other is None else other
+        below_value, below = beside.summed(among)
+        value = per * over / below_value if below_value else math.nan
+        variance = beside.errors.variance_of_sum(among.areas, among.table, among.weights)
+        covariance = per * self.errors.covariance(asked, among) if other is None else 0.0
         least = 0.0 if (asked.weights >= 0).all() else -math.inf
         return Ratio(value, per * unbiased, below, (own, variance), covariance, self.errors.heavy, least)
 
-    def _summed(self, asked: Sum) -> tuple[float, float]:
+    def summed(self, asked: Sum) -> tuple[float, float]:
+        """The published and the unbiased number of a sum."""
         value, unbiased = self.over(asked.areas, asked.table)
         return float((value * asked.weights).sum()), float((unbiased * asked.weights).sum())
 
-    def ratios(self, level: int, asked: Sum, among: Sum | Numbers, per: float, confidence: float) -> pa.Table:
-        """One sum over another, or over public numbers, in each area of a level."""
-        own_value, own = (per * each for each in self._in_each(level, asked))
+    def ratios(  # noqa: PLR0913, PLR0917
+        self, level: int, asked: Sum, among: Sum | Numbers, per: float, confidence: float, other: Totals | None = None
+    ) -> pa.Table:
+        """As `ratio`, in each area of a level."""
+        own_value, own = (per * each for each in self.in_each(level, asked))
         variances = per**2 * self.errors.variance(level, asked.table, asked.weights)
-        covariances = np.zeros_like(variances)
+        covariances, beside = np.zeros_like(variances), self if other is None else other
         if isinstance(among, Sum):
-            below_value, below = self._in_each(level, among)
-            noise = self.errors.variance(level, among.table, among.weights)
-            covariances += per * self.errors.covariances(level, asked, among)
+            below_value, below = beside.in_each(level, among)
+            noise = beside.errors.variance(level, among.table, among.weights)
+            if other is None:
+                covariances += per * self.errors.covariances(level, asked, among)
         else:
             below_value, below, noise = among, among, np.zeros_like(among)
         low, high = ratio_interval(own, below, (variances, noise), covariances, confidence, heavy=self.errors.heavy)
@@ -221,13 +219,15 @@ class Totals:
             "upper": high,
         })  # fmt: skip
 
-    def district_ratios(self, kind: str, asked: Sum, among: Sum | Numbers, per: float, confidence: float) -> pa.Table:
-        """One sum over another, or over public numbers, in each district of a kind."""
+    def district_ratios(  # noqa: PLR0913, PLR0917
+        self, kind: str, asked: Sum, among: Sum | Numbers, per: float, confidence: float, other: Totals | None = None
+    ) -> pa.Table:
+        """As `ratio`, in each district of a kind."""
         every = self.layout.weights_of(kind)
         ratios = [
             self.ratio(
                 Sum(areas, asked.table, asked.weights),
-                Sum(areas, among.table, among.weights) if isinstance(among, Sum) else float(among[i]), per,
+                Sum(areas, among.table, among.weights) if isinstance(among, Sum) else float(among[i]), per, other,
             )
             for i, areas in enumerate(every)
         ]  # fmt: skip
@@ -241,7 +241,23 @@ class Totals:
             "upper": [high for _, high in ends],
         })  # fmt: skip
 
-    def _in_each(self, level: int, asked: Sum) -> tuple[Numbers, Numbers]:
+    def beyond(self, column: str, least: int, asked: Sum) -> Sum:
+        """Of a column of numbers the sum of what each is above the least, over the cells of a sum.
+
+        Raises `QueryError` for a column whose cells are no single numbers.
+        """
+        numbers, _ = self.mean(column, asked)
+        place = next(each for each in numbers.table if self.layout.columns[each].name.casefold() == column.casefold())
+        axis = [1] * len(numbers.table)
+        axis[numbers.table.index(place)] = -1
+        values = np.zeros(self.layout.sizes[place])
+        known = self.layout.columns[place].numbers
+        assert known is not None
+        values[: len(known)] = np.maximum(known - least, 0.0)
+        return Sum(asked.areas, numbers.table, np.broadcast_to(values.reshape(axis), numbers.weights.shape).copy())
+
+    def in_each(self, level: int, asked: Sum) -> tuple[Numbers, Numbers]:
+        """The published and the unbiased numbers of a sum of cells in each area of a level."""
         axes = tuple(range(1, 1 + len(asked.table)))
         value, unbiased = self.published(level, asked.table), self.unbiased(level, asked.table)
         return (value * asked.weights).sum(axis=axes), (unbiased * asked.weights).sum(axis=axes)

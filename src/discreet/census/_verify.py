@@ -22,21 +22,32 @@ _MOST_MEASUREMENTS = 100_000
 def recompute_publication_loss(certificate: Mapping[str, Any]) -> Loss:
     """The sum of what the measurements lose, in their currency. Raises `LedgerError` for what cannot be followed.
 
-    One person has `rows_per_unit` rows, each in one cell of every table at every level.
+    One person has `rows_per_unit` rows of each universe, each in one cell of every table at every level.
     """
-    currency, measured = certificate["currency"], certificate["measured"]
-    rows, relation = stated_neighbours(certificate)
-    norms = bounded_sum(0, 1, rows=rows, relation=relation, grouped=True)
-    if currency not in ("pure", "rho", "mu") or not isinstance(measured, list) or not measured:
-        raise LedgerError("the certificate of this publication states no measurements in a currency that is known")
-    if len(cast("list[Any]", measured)) > _MOST_MEASUREMENTS:
+    currency = certificate["currency"]
+    if currency not in ("pure", "rho", "mu"):
+        raise LedgerError("the certificate of this publication states measurements in no currency that is known")
+    others = [dict(each) for each in dict(certificate.get("universes", {})).values()]
+    every = [certificate, *({**certificate, **each} for each in others)]
+    if sum(len(each["measured"]) for each in every) > _MOST_MEASUREMENTS:
         raise LedgerError("the certificate of this publication states more measurements than one makes")
+    return price_as_loss(currency, sum((_price(each, currency) for each in every), Fraction(0)))
+
+
+def _price(stated: Mapping[str, Any], currency: str) -> Fraction:
+    """What the measurements of one universe lose."""
+    rows, relation = stated_neighbours(stated)
+    norms, measured = bounded_sum(0, 1, rows=rows, relation=relation, grouped=True), stated["measured"]
+    if not isinstance(measured, list) or not measured:
+        raise LedgerError("the certificate of this publication states no measurements")
     noise = Counter(_noise(each) for each in cast("list[Any]", measured))
-    costs = [
-        count * parts(in_currency(additive_from_json(dict(each)).loss(norms), currency))[0]
-        for each, count in noise.items()
-    ]
-    return price_as_loss(currency, sum(costs, Fraction(0)))
+    return sum(
+        (
+            count * parts(in_currency(additive_from_json(dict(each)).loss(norms), currency))[0]
+            for each, count in noise.items()
+        ),
+        Fraction(0),
+    )
 
 
 def _noise(data: Any) -> tuple[tuple[str, Any], ...]:

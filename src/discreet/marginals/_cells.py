@@ -232,8 +232,8 @@ def private_table(policy: Policy, table: object) -> tuple[str, Table]:
     return name, policy.tables[name]
 
 
-def column_cells(table: str, name: str, column: Column, choice: CellChoice | None = None) -> ColumnCells:
-    """The cells of a column: a cell for each public value, or equal cells between bounds, or those that were chosen.
+def column_cells(table: str, name: str, column: Column | Field, choice: CellChoice | None = None) -> ColumnCells:
+    """The cells of a column: one for each public value, or equal ones between bounds, or those that were chosen.
 
     Text without public keys has none yet: they are discovered. Whole numbers and dates with no more values than cells
     have a cell for each. Zero is a cell of its own between other numbers. Raises `QueryError` for a column without
@@ -244,20 +244,21 @@ def column_cells(table: str, name: str, column: Column, choice: CellChoice | Non
     >>> [cells.text(i) for i in range(cells.size)]
     ['16 to 35', '36 to 55', '56 to 75', '76 to 96']
     """
-    where = f"{table}.{name}"
-    if column.keys is not None or column.type == "bool":
+    where = f"{table}.{name}" if table else name
+    field = column if isinstance(column, Field) else Field.from_column(column)
+    if field.keys is not None or field.type == "bool":
         if choice is not None:
             raise ParameterError(f"{where} has public keys, each a cell of its own; leave it out of cells")
-        return ColumnCells(name, column.type, column.nullable, column.keys or (False, True))
-    if column.type == "string":
-        return ColumnCells(name, column.type, column.nullable, ())
-    field = Field.from_column(column)
+        public = tuple(key for key in field.keys or (False, True) if key is not None)
+        return ColumnCells(name, field.type, field.nullable, public)
+    if field.type == "string":
+        return ColumnCells(name, field.type, field.nullable, ())
     if field.bounds is None:
         raise QueryError(_needed(where, name))
     lower, upper = field.bounds
-    step = _step(column.type, lower, upper)
-    cuts = _cuts(where, column.type, lower, upper, step, choice)
-    cells = ColumnCells(name, column.type, column.nullable, None, cuts, lower, upper, step)
+    step = _step(field.type, lower, upper)
+    cuts = _cuts(where, field.type, lower, upper, step, choice)
+    cells = ColumnCells(name, field.type, field.nullable, None, cuts, lower, upper, step)
     if max(abs(lower), abs(upper)) / step >= _MOST_STEPS:
         raise QueryError(f"{where}: its bounds are wider than the whole numbers of 63 bits; narrow them in the policy")
     if cells.points[:, 1].min() < 1:

@@ -11,6 +11,7 @@ from discreet.query._plan_table import PlanTable, ShownTable
 from discreet.query._planner import make_plan
 from discreet.query._records import Feature, RecordPlan, plan_records
 from discreet.query._release import Release
+from discreet.query._selected_rows import SelectedRows, select_rows
 from discreet.query._sql import SQL, PreparedSQL, noisy_groups
 from discreet.query.budget._noise import Level, Noise, TopKeys, draw
 from discreet.query.expressions._domains import domain, key_type
@@ -28,7 +29,7 @@ from discreet.query.measures._aggregates import KINDS as STATISTICS
 from discreet.query.measures._aggregates import PAIRS
 from discreet.query.measures._aggregates import SPELLINGS as STATISTIC_NAMES
 from discreet.query.measures._bounded import BoundedAggregate, Cells, Group, GroupKey, complete, public_groups
-from discreet.query.measures._coded import Cut, coded_rows
+from discreet.query.measures._coded import CodedCells, Cut, coded_rows
 from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._marginals import Marginals
@@ -83,6 +84,7 @@ __all__ = [
     "BoundedAggregate",
     "Call",
     "Cells",
+    "CodedCells",
     "Computed",
     "Count",
     "Cut",
@@ -119,6 +121,7 @@ __all__ = [
     "Release",
     "Row",
     "Scan",
+    "SelectedRows",
     "ShownTable",
     "Stacked",
     "Suggest",
@@ -166,6 +169,7 @@ __all__ = [
     "scans",
     "scored_rows",
     "section",
+    "select_rows",
     "text_of",
     "type_in_policy",
     "walked",

@@ -26,7 +26,7 @@ from discreet.query.relations._nodes import named, scans
 from discreet.query.relations._to_sql import with_source
 from discreet.recursion import with_room
 
-__all__ = ["Feature", "RecordPlan", "plan_records"]
+__all__ = ["Feature", "RecordPlan", "check_clauses", "plan_records"]
 
 _MOST_FEATURES = 2_000
 _USUAL = "as in SELECT age, LN(income + 1) AS income, site FROM visits"
@@ -122,7 +122,7 @@ def plan_records(query: Query, policy: Policy) -> RecordPlan:
 
 
 def _plan(select: exp.Select, policy: Policy) -> RecordPlan:
-    _check_clauses(select)
+    check_clauses(select, "records", _USUAL, most=_MOST_FEATURES)
     binder = Binder(policy)
     bound, scope = binder.read(select)
     if bound.owner == "nobody":
@@ -159,19 +159,20 @@ def _plan(select: exp.Select, policy: Policy) -> RecordPlan:
     )
 
 
-def _check_clauses(select: exp.Select) -> None:
+def check_clauses(select: exp.Select, what: str, usual: str, *, most: int) -> None:
+    """Raise `QueryError` for a SELECT that is no list of at most so many columns of rows; `what` names these."""
     check_block(select, nested=False)
     if any(isinstance(item.this if isinstance(item, exp.Column) else item, exp.Star) for item in select.expressions):
-        raise QueryError(f"* names no columns: list those to learn from, {_USUAL}")
+        raise QueryError(f"* names no columns: list those of {what}, {usual}")
     for clause, words in _REFUSED.items():
         if select.args.get(clause) is not None:
-            raise QueryError(f"records have no {words}: they are rows of people, {_USUAL}")
+            raise QueryError(f"{what} have no {words}: they are rows of people, {usual}")
     if any(item.find(exp.AggFunc, exp.Window) for item in select.expressions):
-        raise QueryError(f"records have no aggregates: they are rows of people, {_USUAL}; aggregate in a sub-query")
+        raise QueryError(f"{what} have no aggregates: they are rows of people, {usual}; aggregate in a sub-query")
     if not select.expressions:
-        raise QueryError(f"the query names no columns: list those to learn from, {_USUAL}")
-    if len(select.expressions) > _MOST_FEATURES:
-        raise QueryError(f"records have at most {_MOST_FEATURES:,} columns")
+        raise QueryError(f"the query names no columns: list those of {what}, {usual}")
+    if len(select.expressions) > most:
+        raise QueryError(f"{what} have at most {most:,} columns")
 
 
 _REFUSED = {

@@ -32,6 +32,8 @@ class JsonRelease(BaseRelease):
         What an error calls it.
     fields
         The names in `content`.
+    optional
+        Names that it has beside these where there is something to say.
     left_out
         What its JSON shows that no digest covers, if it has `derived` names.
     """
@@ -40,6 +42,7 @@ class JsonRelease(BaseRelease):
 
     called: ClassVar[str]
     fields: ClassVar[frozenset[str]]
+    optional: ClassVar[frozenset[str]] = frozenset()
     left_out: ClassVar[str | None] = None
 
     @abstractmethod
@@ -97,7 +100,7 @@ class JsonRelease(BaseRelease):
 
         Raises `KeyError` for a file that has other names, or columns.
         """
-        names = cls.fields | {"format"}
+        names = cls.fields | {"format"} | (cls.optional & content.fields.keys())
         beside = content.fields.keys() - names
         if content.columns is not None or not names <= content.fields.keys() or (beside and cls.left_out is None):
             raise KeyError(f"a file of a {cls.called} has other fields")

@@ -79,9 +79,15 @@ def _integers_of_true_counts(self: Any, measured: Any, integers: Any, context: A
     return _released(self, measured, self.__dict__["true leaves"], context)
 
 
+def _universe_for_nothing(self: Any) -> Any:
+    return dict.fromkeys([self.name, *self.universes], Fraction(1))
+
+
 def _true_leaves(self: Any, context: Any) -> Any:
     counts = _counted(self, context)
-    self.__dict__["true leaves"] = question.published_integers(Estimate(self.errors, counts))
+    self.__dict__["true leaves"] = question.published_integers({
+        self.layout.spec.name: Estimate(self.errors, counts)
+    })  # fmt: skip
     return counts
 
 
@@ -151,6 +157,9 @@ MUTANTS: tuple[CensusMutant, ...] = (
     )),
     CensusMutant("overlap forgotten", "a person in two districts moves both", patched(
         (spec.Spec, "_check_districts", lambda self, kind, areas: None)
+    )),
+    CensusMutant("universes for nothing", "each universe spends the spend, and nobody counts", patched(
+        (spec.Spec, "universe_shares", property(_universe_for_nothing)), (prices.Purse, "pay", _free_purse)
     )),
     CensusMutant("counted twice", "two passes over the rows, under two salts", patched(
         (_prepared, "counted", _other_salt)

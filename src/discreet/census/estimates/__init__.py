@@ -2,7 +2,7 @@
 
 from discreet.census.estimates._components import Columns, Components
 from discreet.census.estimates._estimate import Errors, Estimate, Sum
-from discreet.census.estimates._intervals import half_widths, ratio_interval
+from discreet.census.estimates._intervals import half_widths, quantile, ratio_interval
 from discreet.census.estimates._layout import Layout, Measure, area_keys
 from discreet.census.estimates._shares import Accuracy, cheapest_shares, planned_shares, weighted_error
 
@@ -19,6 +19,7 @@ __all__ = [
     "cheapest_shares",
     "half_widths",
     "planned_shares",
+    "quantile",
     "ratio_interval",
     "weighted_error",
 ]

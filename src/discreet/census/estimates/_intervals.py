@@ -10,9 +10,11 @@ from scipy.special import ndtri
 
 from discreet.errors import ParameterError
 
-__all__ = ["half_widths", "ratio_interval"]
+__all__ = ["half_widths", "quantile", "ratio_interval"]
 
 Numbers = NDArray[np.float64]
+_WIDE = 10.0
+"""From this standard deviation on a step more or less changes a probability of 0.95 by a hundredth or less."""
 
 
 def half_widths(variances: NDArray[np.float64], confidence: float, *, heavy: bool) -> NDArray[np.float64]:
@@ -20,15 +22,19 @@ def half_widths(variances: NDArray[np.float64], confidence: float, *, heavy: boo
 
     Sums of Gaussian noise by the normal quantile. `heavy` noise, discrete Laplace, by Laplace's, which is the wider up
     to the confidence at which sums of it are used. An estimate that is a whole number with whole noise can only be off
-    by whole numbers, so that the half-width is at least the whole number that reaches the confidence.
+    by whole numbers, so that the half-width is at least the whole number that reaches the confidence; of noise wider
+    than 10 that which misses it by at most a tenth of what it leaves, as 0.945 for 0.95: one more would be too wide.
 
     >>> half_widths(np.array([4.0]), 0.95, heavy=False).round(2)
     array([4.])
     """
     deviations = np.sqrt(np.maximum(variances, 0.0))
-    width = _quantile(confidence, heavy=heavy) * deviations
-    steps = np.where(deviations > 0, np.maximum(np.ceil(width - 0.5), 0.0), 0.0)
-    return np.maximum(width, steps)
+    exact = quantile(confidence, heavy=heavy)
+    near = quantile(confidence - min(confidence, 1 - confidence) / 10, heavy=heavy)
+    width = exact * deviations
+    steps = np.floor(width)
+    wanted = np.where(deviations > _WIDE, near, exact) * deviations
+    return np.where(steps + 0.5 >= wanted, width, steps + 1)
 
 
 def ratio_interval(  # noqa: PLR0913
@@ -50,14 +56,14 @@ def ratio_interval(  # noqa: PLR0913
     >>> one = np.ones(1)
     >>> low, high = ratio_interval(10 * one, 100 * one, (4 * one, 4 * one), 0 * one, 0.95, heavy=False)
     >>> low.round(3), high.round(3)
-    (array([0.061]), array([0.139]))
+    (array([0.06]), array([0.14]))
     """
-    quantile = _quantile(confidence, heavy=heavy)
+    times = quantile(confidence, heavy=heavy)
     wider = np.ones_like(numerators)
     for each in variances:  # as wide as each is alone, on the lattice
         width = half_widths(each, confidence, heavy=heavy)
-        wider = np.maximum(wider, np.divide(width, quantile * np.sqrt(each), out=np.ones_like(width), where=each > 0))
-    squared = (quantile * wider) ** 2
+        wider = np.maximum(wider, np.divide(width, times * np.sqrt(each), out=np.ones_like(width), where=each > 0))
+    squared = (times * wider) ** 2
     own, below = variances
     square = denominators**2 - squared * below
     cross = numerators * denominators - squared * covariances
@@ -69,7 +75,7 @@ def ratio_interval(  # noqa: PLR0913
     return np.maximum(low, least), np.maximum(high, least)
 
 
-def _quantile(confidence: float, *, heavy: bool) -> float:
+def quantile(confidence: float, *, heavy: bool) -> float:
     """How many standard deviations wide a half-width is. Raises `ParameterError` for no confidence."""
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"confidence must lie strictly between 0 and 1, for example 0.95; got {confidence!r}")

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from discreet.census.estimates._components import Columns, Components
 from discreet.census.specs._geography import Geography
 from discreet.census.specs._reading import at_key
+from discreet.census.specs._source import Source
 from discreet.census.specs._spec import Spec
 from discreet.errors import ParameterError, QueryError
-from discreet.marginals import ColumnCells, column_cells, private_table
+from discreet.marginals import ColumnCells, column_cells
 from discreet.marginals.conditions import CellTable, Sandbox, Undetermined, column_names, condition
 from discreet.marginals.trees import Tree
 from discreet.policy import Key, Policy
-from discreet.query import BoundedAggregate, coded_rows, match_name
+from discreet.query import BoundedAggregate, match_name
 from discreet.recursion import with_room
 
 __all__ = ["Layout", "Measure", "area_keys"]
@@ -48,14 +49,14 @@ class Layout:
     @classmethod
     def of_policy(cls, spec: Spec, policy: Policy) -> Layout:
         """Find the columns in a policy. Raises `QueryError` and `ParameterError` for what cannot be published."""
-        table, private = at_key("table", lambda: private_table(policy, spec.table))
-        declared, tables_of = private.columns, dict[str, str]()
+        source = at_key("table", lambda: Source.of_policy(spec.table, policy))
+        table, declared, tables_of = source.called, source.columns, dict[str, str]()
         for each, columns in spec.tables.items():
             for column in columns:
                 name = at_key(f"tables.{each}", lambda column=column: match_name(column, declared, table, "column"))
                 tables_of.setdefault(name, each)
         for name, each in (*tables_of.items(), (spec.column, None)):
-            if name in policy.identifiers(table):
+            if name in source.identifiers:
                 where = "geography.column" if each is None else f"tables.{each}"
                 raise QueryError(f"{where}: {name} says whose a row is, and cannot be published; leave it out")
         chosen = {
@@ -65,15 +66,15 @@ class Layout:
         columns = tuple(
             at_key(
                 f"cells.{name}" if name in chosen else f"tables.{each}",
-                lambda name=name: column_cells(table, name, declared[name], chosen.get(name)),
+                lambda name=name: column_cells(source.table, name, declared[name], chosen.get(name)),
             )
             for name, each in tables_of.items()
         )
         for column in columns:
             if column.keys == ():
                 raise QueryError(
-                    f"tables.{tables_of[column.name]}: {table}.{column.name} has no public keys: list them in the "
-                    "policy; cells must be public"
+                    f"tables.{tables_of[column.name]}: {source.named(column.name)} has no public keys: list them in "
+                    "the policy; cells must be public"
                 )
         layout = cls(spec, columns)
         layout.check()
@@ -174,11 +175,17 @@ class Layout:
 
     def rows(self, policy: Policy) -> BoundedAggregate:
         """The rows that count, by area and by the cells of each column."""
-        table = match_name(self.spec.table, policy.tables, "the policy", "table")
-        declared = policy.tables[table].columns
-        area = at_key("geography.column", lambda: match_name(self.spec.column, declared, table, "column"))
-        keys = area_keys(self.spec.geography, f"{table}.{area}", declared[area].type)
-        return coded_rows(policy, table, {area: keys, **{each.name: each.coded for each in self.columns}})
+        source = Source.of_policy(self.spec.table, policy)
+        area = at_key("geography.column", lambda: match_name(self.spec.column, source.columns, source.called, "column"))
+        keys = area_keys(self.spec.geography, source.named(area), source.columns[area].type)
+        return source.rows({area: keys, **{each.name: each.coded for each in self.columns}})
+
+    @with_room
+    def columns_in(self, where: str | None) -> Columns:
+        """The columns that a condition names. Raises `QueryError` for one that no table has."""
+        names = [column.name for column in self.columns]
+        used = () if where is None else column_names(condition(where))
+        return tuple(sorted({names.index(match_name(each, names, "the publication", "column")) for each in used}))
 
     @with_room
     def weights(self, where: str | None, table: Columns) -> NDArray[np.float64]:

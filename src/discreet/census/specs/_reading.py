@@ -14,9 +14,20 @@ from discreet.census.specs._geography import Geography, read_public
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.toml_lines import key_lines, line_of
 
-__all__ = ["SpecFile", "at_key", "only_keys", "read_geography", "read_spec", "read_table", "required", "spec_fields"]
+__all__ = [
+    "SpecFile",
+    "at_key",
+    "below",
+    "only_keys",
+    "read_geography",
+    "read_spec",
+    "read_table",
+    "required",
+    "spec_fields",
+]
 
-_KEYS = frozenset({"table", "geography", "cells", "tables", "shares", "districts", "zeros", "held", "precision"})
+_OWN = frozenset({"table", "column", "cells", "tables", "shares", "zeros", "held", "share"})
+_KEYS = (_OWN - {"column"}) | {"name", "geography", "districts", "precision", "universes", "rules"}
 _GEOGRAPHY = frozenset({"areas", "levels", "column", "root"})
 _T = TypeVar("_T")
 
@@ -62,37 +73,72 @@ def read_spec(
         with file.naming_lines():
             if fields is not None:
                 return kind(**fields(data, path.parent))
-            return kind(**spec_fields(data, path.parent), file=file)
+            return kind(**spec_fields(data, path.parent, kind), file=file)
     except (ParameterError, DataError) as error:
         named = str(error).startswith(str(path))
         raise type(error)(str(error) if named else f"{path}: {error}") from None
 
 
-def spec_fields(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The fields of a specification, from a dict of the shape of the file."""
+def spec_fields(data: Mapping[str, Any], folder: Path, kind: Callable[..., object]) -> dict[str, Any]:
+    """The fields of a specification, from a dict of the shape of the file; `kind` makes one of fields.
+
+    What is said of all rows, areas, districts and precision, is also said of other universes.
+    """
     only_keys(data, _KEYS, "")
     geography = read_geography(data, folder)
-    land = read_table(data, "geography")
-    required(data, "table")
-    return {
-        "table": data["table"],
+    precision = read_table(data, "precision")
+    shared: dict[str, Any] = {
         "geography": geography,
-        "tables": {name: _columns(name, each) for name, each in read_table(data, "tables").items()},
-        "column": land.get("column", ""),
-        "shares": data.get("shares", {}),
-        "cells": read_table(data, "cells"),
         "districts": {
             kind: at_key(f"districts.{kind}", lambda kind=kind, each=each: _districts(geography, kind, each, folder))
             for kind, each in read_table(data, "districts").items()
         },
-        "zeros": tuple(data.get("zeros", ())),
+        "precision": {rule: float(each) for rule, each in precision.items() if rule != "action"},
+        "imprecise": precision.get("action", "mark"),
+    }
+    universes: dict[str, object] = {}
+    for name, each in read_table(data, "universes").items():
+        if not isinstance(each, Mapping):
+            raise ParameterError(f"universes.{name}: it must be a table, written [universes.{name}]")
+        given = cast("Mapping[str, Any]", each)
+        only_keys(given, _OWN, f"universes.{name}.")
+        universes[name] = below(f"universes.{name}", lambda given=given: kind(**shared, **_own_fields(given, folder)))
+    column = read_table(data, "geography").get("column", "")
+    beside = {"name": data.get("name", ""), "universes": universes, "rules": _texts(data, "rules")}
+    return shared | _own_fields(data, folder) | {"column": column} | beside
+
+
+def _own_fields(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """What is said of the rows of one universe."""
+    required(data, "table")
+    return {
+        "table": data["table"],
+        "tables": {name: _columns(name, each) for name, each in read_table(data, "tables").items()},
+        "column": data.get("column", ""),
+        "shares": data.get("shares", {}),
+        "share": data.get("share", 1),
+        "cells": read_table(data, "cells"),
+        "zeros": _texts(data, "zeros"),
         "held": {
             level: at_key(f"held.{level}", lambda level=level, each=each: _totals(level, each, folder))
             for level, each in read_table(data, "held").items()
         },
-        "precision": {rule: float(each) for rule, each in read_table(data, "precision").items() if rule != "action"},
-        "imprecise": read_table(data, "precision").get("action", "mark"),
     }
+
+
+def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    given = data.get(key, ())
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise ParameterError(f'{key}: give a list of texts, as in {key} = ["…"]')
+    return tuple(map(str, cast("Sequence[object]", given)))
+
+
+def below(key: str, result: Callable[[], _T]) -> _T:
+    """The result of a function; the keys that its errors name are below another."""
+    try:
+        return result()
+    except DiscreetError as error:
+        raise type(error)(f"{key}.{error}") from None
 
 
 def read_geography(data: Mapping[str, Any], folder: Path) -> Geography:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +16,8 @@ import numpy as np
 
 from discreet.census.specs._geography import Geography
 from discreet.census.specs._reading import SpecFile, at_key, read_spec, spec_fields
+from discreet.census.specs._rules import Rule
+from discreet.census.specs._source import is_query
 from discreet.errors import ParameterError
 from discreet.marginals import CellChoice
 from discreet.rational import rational
@@ -24,6 +28,7 @@ Shares = Mapping[str, Any]
 """For each level a number, or a number for each table."""
 Districts = Mapping[str, tuple[str, ...]]
 """For each district the areas of the tree that it holds."""
+_NAME = re.compile(r"[^\W\d]\w*")
 _ACTIONS = ("mark", "withhold", "coarsen")
 _PRECISION = ("standard_error", "cv", "half_width")
 
@@ -35,7 +40,8 @@ class Spec:
     Attributes
     ----------
     table
-        The private table, with a row for each person.
+        The private table, with a row for each person; or a SELECT without aggregates that gives such rows, for recodes
+        and for columns of tables that are joined along the policy's paths.
     geography
         The public areas.
     tables
@@ -60,6 +66,16 @@ class Spec:
     imprecise
         What is done with such numbers: ``"mark"`` them; ``"withhold"`` them, with their sum in each area; or
         ``"coarsen"`` the area's table to fewer columns, the last ones first. Totals are marked alone.
+    name
+        What rules call these rows; the name of the table by default.
+    universes
+        Other rows that are published with these, such as households beside people, by their names: each a
+        specification over the same areas, with its own tables, cells, zeros and held totals.
+    rules
+        Linear rules that the published numbers keep in every area, between universes or within one:
+        ``people[relation = 'head'] = households``.
+    share
+        Of the spend what these rows have beside other universes.
     file
         The file that it was read from, whose lines errors name. Not in the certificate.
 
@@ -79,12 +95,20 @@ class Spec:
     held: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
     precision: Mapping[str, float] = field(default_factory=dict[str, float])
     imprecise: str = "mark"
+    name: str = ""
+    universes: Mapping[str, Spec] = field(default_factory=dict[str, "Spec"])
+    rules: tuple[str, ...] = ()
+    share: Fraction | int | str = 1
     file: SpecFile | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", {name: tuple(columns) for name, columns in self.tables.items()})
         object.__setattr__(self, "zeros", tuple(self.zeros))
+        object.__setattr__(self, "rules", tuple(self.rules))
+        object.__setattr__(self, "universes", dict(self.universes))
         object.__setattr__(self, "column", self.column or self.geography.levels[-1])
+        object.__setattr__(self, "name", self.name or ("rows" if is_query(self.table) else self.table))
+        object.__setattr__(self, "share", share_of("share", self.share))
         self._check_tables()
         self._check_shares()
         for kind, areas in self.districts.items():
@@ -96,6 +120,29 @@ class Spec:
                 raise ParameterError(f"precision.{rule}: a rule is a number above 0 for {', '.join(_PRECISION)}")
         if self.imprecise not in _ACTIONS:
             raise ParameterError(f"precision.action: it is one of {', '.join(_ACTIONS)}, not {self.imprecise!r}")
+        self._check_universes()
+        _ = self.parsed_rules
+
+    def _check_universes(self) -> None:
+        names = [self.name, *self.universes]
+        for name, each in self.universes.items():
+            where = f"universes.{name}"
+            if not _NAME.fullmatch(name) or [other.casefold() for other in names].count(name.casefold()) > 1:
+                raise ParameterError(f"{where}: a universe has a name of its own, of letters and digits")
+            if each.geography.digest != self.geography.digest or each.districts != self.districts:
+                raise ParameterError(f"{where}: universes are published over the same areas and districts")
+            if each.universes or each.rules:
+                raise ParameterError(f"{where}: list all universes, and all rules between them, at the top")
+        if not any(Fraction(each.share) for each in (self, *self.universes.values())):
+            raise ParameterError("share: some universe must have a share above 0")
+
+    @cached_property
+    def parsed_rules(self) -> Mapping[str, Rule]:
+        """The rules, by what errors call them. Raises `ParameterError` for a text that is none."""
+        return {
+            f"rules: rule {place + 1}": at_key(f"rules: rule {place + 1}", lambda text=text: Rule.parse(text))
+            for place, text in enumerate(self.rules)
+        }
 
     def _check_tables(self) -> None:
         if not self.tables:
@@ -120,6 +167,13 @@ class Spec:
             return
         raise ParameterError("shares: some level must have a share above 0")
 
+    @cached_property
+    def universe_shares(self) -> Mapping[str, Fraction]:
+        """The part of the spend that these rows and each other universe have, together 1."""
+        every = {self.name: Fraction(self.share)} | {name: Fraction(u.share) for name, u in self.universes.items()}
+        total = sum(every.values())
+        return {name: share / total for name, share in every.items()}
+
     def given_shares(self) -> dict[str, dict[str, Fraction]]:
         """The share of each table at each level and kind of districts, not yet of 1; even ones if none are given.
 
@@ -136,9 +190,9 @@ class Spec:
                 odd = [name for name in by_table if name not in self.tables]
                 if odd:
                     raise ParameterError(f"{where}.{odd[0]}: there is no table of that name")
-                shares[place] = {name: _share(f"{where}.{name}", each) for name, each in by_table.items()}
+                shares[place] = {name: share_of(f"{where}.{name}", each) for name, each in by_table.items()}
             else:
-                shares[place] = dict.fromkeys(self.tables, _share(where, given) / len(self.tables))
+                shares[place] = dict.fromkeys(self.tables, share_of(where, given) / len(self.tables))
         odd = [place for place in self.shares if place not in shares]
         if odd:
             raise ParameterError(f"shares.{odd[0]}: there is no such level; there are {', '.join(shares)}")
@@ -195,7 +249,7 @@ class Spec:
         >>> Spec.of_dict({"table": "people", "geography": land, "tables": {"total": []}}).column
         'state'
         """
-        return cls(**spec_fields(data, Path(folder)))
+        return cls(**spec_fields(data, Path(folder), cls))
 
     def to_json(self) -> dict[str, Any]:
         """What the distribution of the publication depends on beside the policy, as plain JSON."""
@@ -214,7 +268,25 @@ class Spec:
             "held": {level: dict(totals) for level, totals in self.held.items()},
             "precision": {rule: str(limit) for rule, limit in self.precision.items()},
             **({} if self.imprecise == "mark" else {"imprecise": self.imprecise}),
+            **self._beside(),
         }
+
+    def _beside(self) -> dict[str, Any]:
+        """What only some specifications have, as plain JSON."""
+        beside: dict[str, Any] = {}
+        if self.name not in (self.table, "rows"):
+            beside["name"] = self.name
+        if self.universes:
+            shared = ("geography", "districts")
+            beside["universes"] = {
+                name: {
+                    **{key: value for key, value in each.to_json().items() if key not in shared},
+                    "share": str(each.share),
+                }
+                for name, each in self.universes.items()
+            }
+            beside["share"] = str(self.share)
+        return beside | ({"rules": list(self.rules)} if self.rules else {})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Spec:
@@ -233,10 +305,17 @@ class Spec:
             held={str(level): dict(totals) for level, totals in data["held"].items()},
             precision={str(rule): float(each) for rule, each in data["precision"].items()},
             imprecise=str(data.get("imprecise", "mark")),
+            name=str(data.get("name", "")),
+            universes={
+                str(name): cls.from_json({"geography": data["geography"], "districts": data["districts"], **each})
+                for name, each in data.get("universes", {}).items()
+            },
+            rules=tuple(map(str, data.get("rules", ()))),
+            share=str(data.get("share", 1)),
         )
 
 
-def _share(where: str, given: object) -> Fraction:
+def share_of(where: str, given: object) -> Fraction:
     try:
         share = rational(given, "a share")  # pyright: ignore[reportArgumentType]
     except ParameterError:

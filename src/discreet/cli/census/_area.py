@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli._options import LevelOption, check_level
-from discreet.cli.census._options import PublicationArgument
+from discreet.cli.census._options import PublicationArgument, UniverseOption, universe_of
 from discreet.cli.ledger._options import Shape, ShapeOption
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ EXAMPLES = (
     "[bold]Examples[/bold]\n\n"
     "  discreet census area country/ b17 b18\n\n"
     "  discreet census area country/ county:Essex b18 --where \"age < 18 AND sex = 'F'\"\n\n"
-    '  discreet census area country/ county:Essex --where ill --among "age < 18" --per 100000'
+    '  discreet census area country/ county:Essex --where ill --among "age < 18" --per 100000\n\n'
+    "  discreet census area country/ county:Essex --for-each households"
 )
 
 
@@ -53,6 +54,13 @@ def area(  # noqa: PLR0913 — an option each
         float | None,
         typer.Option("--per", metavar="NUMBER", show_default=False, help="A rate: per so many; 100000."),
     ] = None,
+    universe: UniverseOption = None,
+    for_each: Annotated[
+        str | None,
+        typer.Option(
+            "--for-each", metavar="NAME", show_default=False, help="A rate: for each row of this universe; --per is 1."
+        ),
+    ] = None,
     level: LevelOption = 0.95,
     form: ShapeOption = Shape.table,
 ) -> None:
@@ -61,12 +69,13 @@ def area(  # noqa: PLR0913 — an option each
     from discreet.cli._output import print_json
 
     check_level(level)
-    published = load(folder)
+    published = universe_of(load(folder), universe)
     levels = published.layout.spec.geography.levels
     named = [_named(each, levels) for each in areas]
-    if among is not None or population is not None or per is not None:
-        many = 100_000 if per is None else per
-        _print_rate(published.rate(where, areas=named, among=among, population=population, per=many), many, level, form)
+    if not (among is None and population is None and per is None and for_each is None):
+        many = (100_000 if for_each is None else 1) if per is None else per
+        rate = published.rate(where, areas=named, among=among, universe=for_each, population=population, per=many)
+        _print_rate(rate, many, level, form)
         return
     total = published.total(areas=named, where=where)
     low, high = total.interval(level)
@@ -90,9 +99,10 @@ def _print_rate(rate: Ratio, per: float, level: float, form: Shape) -> None:
         finite = {name: each if math.isfinite(each) else None for name, each in (numbers | ends).items()}
         print_json({**finite, "per": per, "level": level})
         return
-    above = "no upper end: there may be nobody below" if math.isinf(high) else f"to {high:,.1f}"
-    typer.echo(f"published {rate.value:,.1f} per {per:,.10g}")
-    typer.echo(f"estimate  {rate.estimate:,.1f}, from {low:,.1f} {above} at {100 * level:.10g} %")
+    digits = 1 if per > 1 else 3
+    above = "no upper end: there may be nobody below" if math.isinf(high) else f"to {high:,.{digits}f}"
+    typer.echo(f"published {rate.value:,.{digits}f} per {per:,.10g}")
+    typer.echo(f"estimate  {rate.estimate:,.{digits}f}, from {low:,.{digits}f} {above} at {100 * level:.10g} %")
 
 
 def _named(text: str, levels: tuple[str, ...]) -> str | tuple[str, str]:

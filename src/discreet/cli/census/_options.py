@@ -11,9 +11,9 @@ from discreet.cli._options import spend_of
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.census import Publish
+    from discreet.census import Publication, Publish
 
-__all__ = ["PlotOption", "PublicationArgument", "SpecArgument", "question_of"]
+__all__ = ["PlotOption", "PublicationArgument", "SpecArgument", "UniverseOption", "question_of", "universe_of"]
 
 SpecArgument = Annotated[
     Path,
@@ -34,6 +34,23 @@ PlotOption = Annotated[
         help="Also draw it: .svg, .png, .html, .json; needs 'discreet\\[plots]'.",
     ),
 ]
+
+
+UniverseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--universe", metavar="NAME", show_default=False, help="The rows of this universe, such as households."
+    ),
+]
+
+
+def universe_of(published: Publication, name: str | None) -> Publication:
+    """What was published of one universe. Raises `QueryError` if there is none of that name."""
+    from discreet.query import match_name
+
+    if name is None:
+        return published
+    return published.universes[match_name(name, published.universes, "the publication", "universe")]
 
 
 def question_of(spec: Path, epsilon: str | None, rho: str | None, mu: str | None, delta: str | None) -> Publish:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli._options import LevelOption, check_level
-from discreet.cli.census._options import PlotOption, PublicationArgument
+from discreet.cli.census._options import PlotOption, PublicationArgument, UniverseOption, universe_of
 from discreet.cli.census._saved import show_file
 from discreet.cli.ledger._options import Shape, ShapeOption
 
@@ -18,6 +18,7 @@ EXAMPLES = (
     "[bold]Examples[/bold]\n\n"
     "  discreet census show country/\n\n"
     "  discreet census show country/ --table age_sex --by county\n\n"
+    "  discreet census show country/ --universe households --table size --by county\n\n"
     "  discreet census show country/ --plot sizes.svg --draw sizes\n\n"
     "  discreet census show marginals.json --table age,sex"
 )
@@ -44,6 +45,7 @@ def show(  # noqa: PLR0913 — an option each
             "--by", metavar="LEVEL", show_default=False, help="At which level, or kind of districts; default: the last."
         ),
     ] = None,
+    universe: UniverseOption = None,
     plot: PlotOption = None,
     draw: Annotated[
         Pictures, typer.Option("--draw", help="Errors by level, or by size of area; values; or shares of the spend.")
@@ -67,7 +69,7 @@ def show(  # noqa: PLR0913 — an option each
     if folder.is_file():
         show_file(folder, table, plot, level, form)
         return
-    published = load(folder)
+    published = universe_of(load(folder), universe)
     if plot is not None:
         from discreet.explain import save
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from discreet.marginals.trees._non_negative import cells_near, children_near, to
 from discreet.marginals.trees._rounding import rounded_children, rounded_totals
 from discreet.marginals.trees._tree import Tree
 
-__all__ = ["Slices", "integers_near"]
+__all__ = ["Slices", "integer_cells", "integer_totals", "integers_near"]
 
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -72,25 +72,57 @@ def integers_near(  # noqa: PLR0913, PLR0917
     array([[4, 0],
            [3, 3]])
     """
-    integer_totals = _integer_totals(tree, totals, held)
+    every = [each[:, None] for each in integer_totals(tree, totals, held)]
+    return integer_cells(tree, every, cells, allowed=allowed, fit=fit)
+
+
+def integer_cells(  # noqa: PLR0913
+    tree: Tree,
+    totals: Sequence[Places],
+    cells: Callable[[int], Rows],
+    classes: Sequence[NDArray[np.intp] | slice] = (slice(None),),
+    *,
+    allowed: NDArray[np.bool_] | None = None,
+    fit: Callable[[int, Numbers, Numbers], Numbers] | None = None,
+) -> Places:
+    """As `integers_near`, with totals that are given: of each class of cells a column of whole numbers at each level.
+
+    Parameters
+    ----------
+    totals
+        For each level areas by classes, each the sum of those of the areas within it.
+    classes
+        The cells of each class; all in one by default.
+
+    >>> tree = Tree.of_parents([[0, 0]])
+    >>> totals = [np.array([[6, 4]]), np.array([[5, 0], [1, 4]])]
+    >>> cells = [np.array([[3.1, 3.1, 4.0]]), np.array([[2.2, 2.6, 0.1], [1.0, 0.2, 3.9]])]
+    >>> integer_cells(tree, totals, cells.__getitem__, [np.array([0, 1]), np.array([2])])
+    array([[2, 3, 0],
+           [1, 0, 4]])
+    """
     root = np.asarray(cells(0)[:][:1], np.float64)
     if fit is not None:
         everybody = np.ones_like(root) if allowed is None else allowed[None].astype(np.float64)
-        root = fit(0, _with_totals(root, integer_totals[0]), everybody)
-    near = cells_near(_allowed(root[0], allowed), int(integer_totals[0][0]))
-    columns = Tree((np.zeros(len(near), np.int64),))
-    integers = rounded_totals(columns, 1, near, integer_totals[0])[None]
+        root = fit(0, _with_totals(root, totals[0].sum(axis=1)), everybody)
+    integers = np.zeros((1, root.shape[1]), np.int64)
+    for place, own in enumerate(classes):
+        total = totals[0][:, place]
+        near = cells_near(_allowed(root[0, own], None if allowed is None else allowed[own]), int(total[0]))
+        integers[0, own] = rounded_totals(Tree((np.zeros(len(near), np.int64),)), 1, near, total)
     for level in range(1, tree.levels):
         above, estimates = integers, cells(level)
-        integers = np.empty((tree.sizes[level], above.shape[1]), np.int64)
+        integers = np.zeros((tree.sizes[level], above.shape[1]), np.int64)
         for parents in _some(tree, level - 1, above.shape[1]):
             family, children = tree.family(level - 1, parents.start, parents.stop)
-            totals_here, estimate = integer_totals[level][children], estimates[children]
-            estimate = _with_totals(estimate, totals_here)
+            totals_here, estimate = totals[level][children], estimates[children]
+            estimate = _with_totals(estimate, totals_here.sum(axis=1))
             if fit is not None:
                 estimate = fit(level, estimate, above[parents][family.parents[1]].astype(np.float64))
-            sparse = children_near(family, 2, estimate, above[parents], totals_here)
-            integers[children] = rounded_children(family, 2, sparse, above[parents], totals_here)
+            for place, own in enumerate(classes):
+                total, inside = totals_here[:, place], above[parents][:, own]
+                sparse = children_near(family, 2, _with_totals(estimate[:, own], total), inside, total)
+                integers[children, own] = rounded_children(family, 2, sparse, inside, total)
     return integers
 
 
@@ -109,7 +141,8 @@ def _some(tree: Tree, level: int, cells: int) -> Iterator[slice]:
         begin = end
 
 
-def _integer_totals(tree: Tree, totals: Callable[[int], Numbers], held: tuple[int, Places] | None) -> list[Places]:
+def integer_totals(tree: Tree, totals: Callable[[int], Numbers], held: tuple[int, Places] | None) -> list[Places]:
+    """Whole totals from 0 near the estimates of each level, which add up, and are those that are held at a level."""
     if held is None:
         integers = [np.maximum(np.rint(totals(0)), 0).astype(np.int64)]
     else:

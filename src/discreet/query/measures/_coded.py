@@ -15,7 +15,7 @@ from discreet.query.measures._bounded import BoundedAggregate, GroupKey
 from discreet.query.relations._columns import Columns
 from discreet.query.relations._nodes import Computed
 
-__all__ = ["Cut", "cell_of", "coded_rows"]
+__all__ = ["CodedCells", "Cut", "cell_of", "coded_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,14 @@ class Cut:
     closed: bool = False
 
 
+CodedCells = Sequence[Cut] | tuple[Key | None, ...]
+"""The cuts between cells of numbers or dates, or a public value for each cell."""
+
+
 def coded_rows(
     policy: Policy,
     table: str,
-    columns: Mapping[str, Sequence[Cut] | tuple[Key | None, ...]],
+    columns: Mapping[str, CodedCells],
     codes: Sequence[tuple[str, tuple[Key, ...]]] = (),
 ) -> BoundedAggregate:
     """The rows of a table that count, with a key for each column, whose values are its cells in their order.

@@ -64,6 +64,10 @@ class Columns:
         self.links[name] = links
         return name
 
+    def reserve(self, name: str) -> None:
+        """Let no new column have a name that one has already."""
+        self._taken.add(name.casefold())
+
     def scan(self, policy: Policy, table: str) -> tuple[Scan, dict[str, exp.Expr]]:
         """A table of the policy, and for each of its columns the expression that stands for it."""
         declaration = policy.tables[table]
