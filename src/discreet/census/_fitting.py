@@ -60,7 +60,8 @@ class Fitting:
         error = self._far_better(level, within)
         if error is None:
             return estimates
-        own = nearest(np.where(above > 0, estimates, -np.inf), estimates.sum(axis=1))
+        is_nobody = ~(above > 0).any(axis=1, keepdims=True)
+        own = nearest(np.where((above > 0) | is_nobody, estimates, -np.inf), estimates.sum(axis=1))
         is_seen = estimates.sum(axis=1) > error * (above > 0).sum(axis=1)
         return fitted(estimates, np.where(is_seen[:, None], own, above), sizes, within)
 

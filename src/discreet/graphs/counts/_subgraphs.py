@@ -1,0 +1,89 @@
+"""How many stars, triangles and cycles a graph has: exact integers of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import comb
+
+import numpy as np
+from scipy import sparse
+
+from discreet.errors import ParameterError
+from discreet.graphs._graph import Graph
+from discreet.graphs.counts._adjacency import by_degree, pieces, sparse_rows
+
+__all__ = ["checked_size", "four_cycles", "stars", "triangles", "wedges_closed"]
+
+
+def checked_size(k: object, least: int) -> int:
+    """The number of leaves of a star, or of vertices of a clique. Raises `ParameterError` for anything else."""
+    if isinstance(k, bool) or not isinstance(k, int) or not least <= k <= 64:
+        raise ParameterError(f"k must be an integer from {least} to 64, got {k!r}")
+    return k
+
+
+def stars(graph: Graph, k: int = 2) -> int:
+    """How many k-stars there are: a vertex with k of its neighbours, the sum of C(degree, k). SENSITIVE.
+
+    >>> stars(Graph.from_pairs([(0, 1), (0, 2), (0, 3)])), stars(Graph.from_pairs([(0, 1), (0, 2), (0, 3)]), 3)
+    (3, 1)
+    """
+    leaves = checked_size(k, 2)
+    degrees, times = np.unique(graph.degrees(), return_counts=True)
+    return sum(n * comb(d, leaves) for d, n in zip(degrees.tolist(), times.tolist(), strict=True))
+
+
+def triangles(graph: Graph) -> int:
+    """How many triangles there are. SENSITIVE.
+
+    Each edge points to the end of higher degree, so that no vertex has more than √(2m) edges out; a triangle is an edge
+    to whose ends a common vertex points. Source: Chiba and Nishizeki 1985, Latapy 2008; time O(m^(3/2)).
+
+    >>> triangles(Graph.from_pairs([(0, 1), (1, 2), (0, 2), (2, 3)]))
+    1
+    """
+    out = _to_hubs(graph)
+    return sum(int(closed.sum()) for closed in _closed(out))
+
+
+def wedges_closed(graph: Graph) -> tuple[int, int]:
+    """Three times the triangles, and the 2-stars: their ratio is the global clustering coefficient. SENSITIVE."""
+    return 3 * triangles(graph), stars(graph, 2)
+
+
+def four_cycles(graph: Graph) -> int:
+    """How many cycles of four edges there are. SENSITIVE.
+
+    Each is counted at its vertex of highest degree, by pairs of paths of two edges to the opposite one. Source: Chiba
+    and Nishizeki 1985; time O(m · arboricity).
+
+    >>> four_cycles(Graph.from_pairs([(0, 1), (1, 2), (2, 3), (3, 0)]))
+    1
+    """
+    rows = by_degree(graph)
+    both, degrees = sparse_rows(rows), rows.degrees()
+    tails = np.repeat(np.arange(graph.vertices), degrees)
+    after = sparse_rows(rows, rows.neighbours > tails)
+    work = np.diff(np.concatenate([[0], np.cumsum(degrees[after.indices])])[after.indptr])
+    total = 0
+    for piece in pieces(work):
+        paths = sparse.coo_array(after[piece] @ both)
+        twice = paths.data[paths.col > paths.row + piece.start]
+        values, times = np.unique(twice, return_counts=True)
+        total += sum(n * comb(v, 2) for v, n in zip(values.tolist(), times.tolist(), strict=True))
+    return total
+
+
+def _to_hubs(graph: Graph) -> sparse.csr_array:
+    """Edges from the vertex of lower degree to that of higher degree."""
+    rows = by_degree(graph)
+    tails = np.repeat(np.arange(graph.vertices), rows.degrees())
+    return sparse_rows(rows, rows.neighbours < tails)
+
+
+def _closed(out: sparse.csr_array) -> Iterator[sparse.csr_array]:
+    """For arcs v → w, in pieces, how many vertices point to both: the work is the sum of squares of arcs out."""
+    into, sizes = sparse.csr_array(out.T.tocsr()), np.diff(out.indptr)
+    work = np.diff(np.concatenate([[0], np.cumsum(sizes[into.indices])])[into.indptr])
+    for piece in pieces(work):
+        yield (into[piece] @ out).multiply(out[piece])
