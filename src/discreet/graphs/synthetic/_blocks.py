@@ -86,7 +86,7 @@ def _blocks(degrees: Integers, clustering: Numbers) -> list[tuple[int, int, floa
     begin = 0
     while begin < last:
         window = most[begin : begin + int(most[begin]) + 2]
-        over = np.arange(len(window)) > np.rint(window)
+        over = np.arange(len(window)) > np.floor(window)
         size = int(np.argmax(over)) if over.any() else len(window)
         end = begin + size
         if size > 2:
@@ -113,6 +113,7 @@ def _fitting(pairs: Integers, degrees: Integers) -> NDArray[np.bool_]:
 def _matched(inner: Integers, lacking: Integers) -> Integers:
     """Edges between random ends until no vertex lacks one, in rounds: those that are loops or repeats are drawn again."""
     vertices, outer = len(lacking), np.empty(0, np.int64)
+    inner = np.sort(inner)
     for _ in range(_ROUNDS):
         ends = np.repeat(np.arange(vertices), lacking)
         pairs = ends[permutation(len(ends))[: len(ends) // 2 * 2]].reshape(-1, 2)
@@ -120,10 +121,17 @@ def _matched(inner: Integers, lacking: Integers) -> Integers:
         if not len(pairs):
             break
         keys = np.unique(pairs.min(axis=1) * vertices + pairs.max(axis=1))
-        keys = keys[~np.isin(keys, inner) & ~np.isin(keys, outer)]
-        outer = np.concatenate([outer, keys])
+        keys = keys[~_is_member(keys, inner) & ~_is_member(keys, outer)]
+        outer = np.sort(np.concatenate([outer, keys]))
         lacking = lacking - np.bincount(np.concatenate(np.divmod(keys, vertices)), minlength=vertices)
     return _Switching(inner, outer, lacking).edges()
+
+
+def _is_member(keys: Integers, members: Integers) -> NDArray[np.bool_]:
+    """Which keys are among the sorted members."""
+    if not members.size:
+        return np.zeros(len(keys), np.bool_)
+    return members[np.minimum(np.searchsorted(members, keys), len(members) - 1)] == keys
 
 
 class _Switching:

@@ -104,22 +104,23 @@ def synthesize(measured: NoisyMeasurements) -> SyntheticGraph:
     """
     targets = targets_of(measured)
     asked = targets.mean_clustering
-    best, least, wanted = Graph(measured.plan.vertices, np.empty((0, 2), np.int64)), np.inf, targets.clustering
+    best, least, aim = Graph(measured.plan.vertices, np.empty((0, 2), np.int64)), np.inf, targets.triangles
     for _ in range(_TRIES):
         graph = block_graph(targets.degrees, asked)
         sums = clustering_by_class(graph) / UNIT
         count = triangles(graph)
-        wanted = _reconciled(targets, sums, count)
-        distance = _distance(targets, wanted, sums, count)
+        distance = _distance(targets, sums, count)
         if distance < least:
             best, least = graph, distance
+        aim *= min(max(targets.triangles / max(count, 1), 1 / _CAUTION), _CAUTION)
+        wanted = _reconciled(targets, aim, sums, count)
         ratio = np.where(sums > 0, wanted / np.maximum(sums, 1e-9), 1.0)
         asked = np.clip(asked * np.clip(ratio, 1 / _CAUTION, _CAUTION), 0.0, 1.0)
     return SyntheticGraph(best, measured, _comparisons(targets, best))
 
 
-def _reconciled(targets: Targets, sums: Numbers, count: int) -> Numbers:
-    """The sums nearest to those measured with which the graph would have the measured number of triangles.
+def _reconciled(targets: Targets, aim: float, sums: Numbers, count: int) -> Numbers:
+    """The sums nearest to those measured with which the graph would have so many triangles.
 
     A triangle is a closed pair of neighbours at three vertices, so triangles are about the sum of clustering by class
     times its mean number of pairs, over 3; by which factor that is wrong is seen on the graph at hand.
@@ -130,7 +131,7 @@ def _reconciled(targets: Targets, sums: Numbers, count: int) -> Numbers:
     weights = targets.wedges * (count / expected) / 3
     wanted, free = targets.clustering.copy(), targets.sizes > 0
     for _ in range(len(wanted)):
-        missing = targets.triangles - float(weights @ wanted)
+        missing = aim - float(weights @ wanted)
         size = float(weights[free] @ weights[free])
         if not size or abs(missing) < 1:
             break
@@ -140,13 +141,13 @@ def _reconciled(targets: Targets, sums: Numbers, count: int) -> Numbers:
     return wanted
 
 
-def _distance(targets: Targets, wanted: Numbers, sums: Numbers, count: int) -> float:
-    """How far a graph is from the targets: relative errors of triangles and clustering, added up."""
-    total = max(float(wanted.sum()), 1.0)
+def _distance(targets: Targets, sums: Numbers, count: int) -> float:
+    """How far a graph is from the targets: relative errors of triangles (twice) and of clustering, added up."""
+    total = max(float(targets.clustering.sum()), 1.0)
     return (
-        abs(count - targets.triangles) / max(targets.triangles, 1.0)
+        2 * abs(count - targets.triangles) / max(targets.triangles, 1.0)
         + abs(float(sums.sum()) - total) / total
-        + float(np.abs(sums - wanted).sum()) / total
+        + float(np.abs(sums - targets.clustering).sum()) / total
     )
 
 
