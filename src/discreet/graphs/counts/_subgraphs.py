@@ -80,7 +80,7 @@ def _to_hubs(graph: Graph) -> sparse.csr_array:
     return sparse_rows(rows, rows.neighbours < tails)
 
 
-def _closed(out: sparse.csr_array):  # noqa: ANN202
+def _closed(out: sparse.csr_array):
     work = np.diff(np.concatenate([[0], np.cumsum(np.diff(out.indptr)[out.indices])])[out.indptr])
     for piece in pieces(work):
         rows = out[piece]
