@@ -47,10 +47,9 @@ def block_graph(degrees: Integers, clustering: Numbers) -> Graph:
     vertices = len(degrees)
     within = _within_blocks(degrees, clustering)
     within = within[_fitting(within, degrees)]
-    inner = within[:, 0] * vertices + within[:, 1]
+    inner = np.sort(within[:, 0] * vertices + within[:, 1])
     lacking = degrees - np.bincount(within.ravel(), minlength=vertices)
-    outer = _matched(inner, lacking)
-    keys = np.sort(np.concatenate([inner, outer]))
+    keys = np.sort(_matched(inner, lacking))
     return Graph(vertices, np.column_stack(np.divmod(keys, vertices)) if keys.size else np.empty((0, 2), np.int64))
 
 
@@ -111,9 +110,8 @@ def _fitting(pairs: Integers, degrees: Integers) -> NDArray[np.bool_]:
 
 
 def _matched(inner: Integers, lacking: Integers) -> Integers:
-    """Edges between random ends until no vertex lacks one, in rounds: those that are loops or repeats are drawn again."""
+    """All edges, when random ends were joined until no vertex lacks one: loops and repeats are drawn again, in rounds."""
     vertices, outer = len(lacking), np.empty(0, np.int64)
-    inner = np.sort(inner)
     for _ in range(_ROUNDS):
         ends = np.repeat(np.arange(vertices), lacking)
         pairs = ends[permutation(len(ends))[: len(ends) // 2 * 2]].reshape(-1, 2)
@@ -124,7 +122,9 @@ def _matched(inner: Integers, lacking: Integers) -> Integers:
         keys = keys[~_is_member(keys, inner) & ~_is_member(keys, outer)]
         outer = np.sort(np.concatenate([outer, keys]))
         lacking = lacking - np.bincount(np.concatenate(np.divmod(keys, vertices)), minlength=vertices)
-    return _Switching(inner, outer, lacking).edges()
+    ends = np.repeat(np.arange(vertices), lacking)
+    ends = ends[permutation(len(ends))[: len(ends) // 2 * 2]].reshape(-1, 2)
+    return _Switching(inner, outer, vertices).edges(ends)
 
 
 def _is_member(keys: Integers, members: Integers) -> NDArray[np.bool_]:
@@ -135,34 +135,37 @@ def _is_member(keys: Integers, members: Integers) -> NDArray[np.bool_]:
 
 
 class _Switching:
-    """Edges for the last ends, which only loops and repeats would match: an edge between blocks xy becomes ax and by."""
+    """Edges for the last ends a and b, which only loops and repeats would match: an edge xy becomes ax and by.
 
-    def __init__(self, inner: Integers, outer: Integers, lacking: Integers) -> None:
-        self._vertices = len(lacking)
-        self._outer = outer.tolist()
-        self._present = {*inner.tolist(), *self._outer}
-        ends = np.repeat(np.arange(self._vertices), lacking)
-        self._ends = ends[permutation(len(ends))[: len(ends) // 2 * 2]].reshape(-1, 2).tolist()
+    Edges between blocks are taken first, so that blocks stay dense, and then any.
+    """
 
-    def edges(self) -> Integers:
-        """The edges between blocks, with those of the last ends."""
+    def __init__(self, inner: Integers, outer: Integers, vertices: int) -> None:
+        self._vertices, self._between = vertices, len(outer)
+        self._edges = [*outer.tolist(), *inner.tolist()]
+        self._present = set(self._edges)
+
+    def edges(self, ends: Integers) -> Integers:
+        """All edges, with those of the last ends: int64 of shape (p, 2)."""
         draws = fresh_draws()
-        for a, b in self._ends if self._outer else []:
-            places = draws.below(len(self._outer), _TRIES).tolist()
-            turned = draws.below(2, _TRIES).tolist()
-            next((None for place, turn in zip(places, turned, strict=True) if self._switched(a, b, place, turn)), None)
-        return np.array(self._outer, np.int64)
+        for a, b in ends.tolist():
+            for size in (self._between, len(self._edges)):
+                places = draws.below(size, _TRIES).tolist() if size else []
+                turns = draws.below(2, len(places)).tolist()
+                if any(self._is_switched(a, b, place, turn) for place, turn in zip(places, turns, strict=True)):
+                    break
+        return np.array(self._edges, np.int64)
 
-    def _switched(self, a: int, b: int, place: int, turn: int) -> bool:
-        x, y = divmod(self._outer[place], self._vertices)
+    def _is_switched(self, a: int, b: int, place: int, turn: int) -> bool:
+        x, y = divmod(self._edges[place], self._vertices)
         x, y = (y, x) if turn else (x, y)
         if a == x or b == y:
             return False
         one, two = (min(p, q) * self._vertices + max(p, q) for p, q in ((a, x), (b, y)))
         if one == two or one in self._present or two in self._present:
             return False
-        self._present.remove(self._outer[place])
+        self._present.remove(self._edges[place])
         self._present |= {one, two}
-        self._outer[place] = one
-        self._outer.append(two)
+        self._edges[place] = one
+        self._edges.append(two)
         return True

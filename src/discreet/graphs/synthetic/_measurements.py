@@ -1,4 +1,4 @@
-"""What a spend buys of a graph: three noisy measurements, each charged by its own loss, before any graph is generated."""
+"""What a spend buys of a graph: three noisy measurements, each charged by its own loss; generating costs nothing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
+from discreet.graphs.counts import Triangles
 from discreet.graphs.synthetic._statistics import (
     CLUSTERING_NORMS,
     SURVIVAL_NORMS,
     UNIT,
-    TriangleCount,
     class_bounds,
     clustering_by_class,
     survival,
@@ -94,7 +94,7 @@ class MeasurementPlan:
     @property
     def triangles(self) -> SmoothSensitivity:
         """The mechanism for triangles. How large its noise is depends on the graph, and is not released."""
-        return SmoothSensitivity(TriangleCount(), bounds=self.vertices, spend=self.price("triangles"))
+        return SmoothSensitivity(Triangles(self.vertices), spend=self.price("triangles"))
 
     def price(self, measurement: str) -> Loss:
         """What one measurement costs."""

@@ -6,25 +6,19 @@ Proofs are in ``proofs/graph_synthetic.md``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts import triangles
 from discreet.graphs.counts._adjacency import Adjacency, adjacency, by_degree, concatenated_rows, pieces
-from discreet.graphs.counts._pairs import common_neighbours
-from discreet.privacy import Relation
-from discreet.sensitivity import Norms, Profile
+from discreet.sensitivity import Norms
 
 __all__ = [
     "CLUSTERING_NORMS",
     "SURVIVAL_NORMS",
     "UNIT",
-    "TriangleCount",
     "class_bounds",
     "class_of_degree",
     "clustering_by_class",
@@ -119,7 +113,10 @@ def _shares(vertices: int) -> Integers:
     return shares
 
 
-def _triangles(rows: Adjacency):  # noqa: ANN202
+_Corners = tuple[Integers, Integers, Integers]
+
+
+def _triangles(rows: Adjacency) -> Iterator[tuple[_Corners, _Corners]]:
     """All triangles in pieces: three vertices, each opposite to the edge of the same place; edges by their number."""
     n = len(rows.starts) - 1
     tails = np.repeat(np.arange(n), rows.degrees())
@@ -137,27 +134,3 @@ def _triangles(rows: Adjacency):  # noqa: ANN202
         closed = keys[third] == wanted
         first, second, third = first[closed], second[closed], third[closed]
         yield (heads[second], heads[first], tails[first]), (first, third, second)
-
-
-@dataclass(frozen=True, slots=True)
-class TriangleCount:
-    """The triangles of a graph as a statistic: its `bounds` are the public number of vertices.
-
-    An edge makes as many triangles as its ends have common neighbours; no k edges give a pair more than k of them.
-    """
-
-    def value(self, x: Graph, bounds: Any) -> int:
-        """How many triangles there are. SENSITIVE."""
-        return triangles(x) if isinstance(x, Graph) else 0  # pyright: ignore[reportUnnecessaryIsInstance]
-
-    def global_sensitivity(self, bounds: Any, relation: Relation, n: int | None = None) -> float:
-        """One edge is in at most vertices − 2 triangles. Raises `ParameterError` if `bounds` is no number."""
-        if isinstance(bounds, bool) or not isinstance(bounds, int) or bounds < 0:
-            raise ParameterError("the bounds of a count of triangles are the public number of vertices")
-        return float(max(bounds - 2, 0))
-
-    def profile(self, x: Graph, bounds: Any, relation: Relation) -> Profile:
-        """The most common neighbours that a pair of vertices has, or could have after k edges. SENSITIVE."""
-        most = max(bounds - 2, 0)
-        common = max(len(common_neighbours(x)) - 1, 0)
-        return Profile(lambda k: float(min(most, common + k)), last=most - common)

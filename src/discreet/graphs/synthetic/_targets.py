@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
-from scipy.special import comb
 
 from discreet.graphs.synthetic._measurements import NoisyMeasurements
 from discreet.graphs.synthetic._statistics import class_of_degree, degrees_of_survival
@@ -17,7 +16,7 @@ __all__ = ["Targets", "targets_of"]
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
-_UNLIKELY = 2.0
+_UNLIKELY = 3.0
 """Vertices of the highest degrees are believed if their noisy number is this many standard deviations above 0."""
 _STEP = 0.2
 """The standard deviation, a priori, of how much mean clustering differs from one class of degrees to the next."""
@@ -64,7 +63,7 @@ def targets_of(measured: NoisyMeasurements) -> Targets:
     classes = len(measured.clustering)
     clustered = place >= 0
     sizes = np.bincount(place[clustered], minlength=classes).astype(np.int64)
-    pairs = comb(degrees[clustered], 2)
+    pairs = degrees[clustered] * (degrees[clustered] - 1) / 2
     wedges = np.bincount(place[clustered], pairs, classes) / np.maximum(sizes, 1)
     std = measured.clustering_std
     sums = _smoothed(measured.clustering_sums, sizes, std)
