@@ -6,8 +6,8 @@ FOLDER holds snap_CA-GrQc.txt and snap_facebook_combined.txt: sizes in the first
 which are ignored. Shown are medians over runs of relative errors, of the Kolmogorov–Smirnov distance of degrees, and of
 CPU seconds; modularity is that of the communities that Louvain's method finds in each graph. networkx scores.
 
---attack: Backstrom, Dwork and Kleinberg 2007 (walk-based): an attacker adds a few vertices to the facebook graph, joined
-to each other at random and to targets, each by a pattern of its own, and looks for them by degrees in what is
+--attack: Backstrom, Dwork and Kleinberg 2007 (walk-based): an attacker adds a few vertices to the facebook graph,
+joined to each other at random and to targets, each by a pattern of its own, and looks for them by degrees in what is
 published. Scored are pairs of targets whose edge, or whose lack of one, is told rightly: in the graph with names
 removed, and in the synthetic one. Baseline is to say that no pair is joined, or each, whichever is right more often.
 """
@@ -136,7 +136,7 @@ class Planted:
             traced.append(exact[0] if len(exact) == 1 else None)
         return traced
 
-    def guesses(self, published: Graph, fallback: bool) -> np.ndarray:
+    def guesses(self, published: Graph, *, fallback: bool) -> np.ndarray:
         """For each pair of targets, whether it is joined; what cannot be traced is guessed as the baseline is."""
         keys = set((published.ends[:, 0] * published.vertices + published.ends[:, 1]).tolist())
         paths = self.search(published)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from small import atlas, labelled
 
 from discreet.graphs import Graph
 from discreet.graphs.counts import Triangles, triangles
@@ -27,13 +28,12 @@ from discreet.graphs.synthetic._statistics import (
     survival,
 )
 from discreet.privacy import parts, pure, rho
-from tests.graphs.small import atlas, labelled
 
 Measured = Callable[[Graph], NDArray[np.int64]]
 
 
 def books(pages: int, extra: int) -> Iterator[tuple[Graph, Graph]]:
-    """Two vertices with so many common neighbours, each of which has `extra` neighbours more; with the spine and not."""
+    """Two vertices with so many common neighbours, each of `extra` neighbours more; with an edge or not."""
     pairs = [(end, 2 + i) for end in (0, 1) for i in range(pages)]
     leaves = [(2 + i, 2 + pages + i * extra + j) for i in range(pages) for j in range(extra)]
     graph = Graph.from_pairs(pairs + leaves, 2 + pages * (1 + extra))

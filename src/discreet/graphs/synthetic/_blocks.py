@@ -110,7 +110,7 @@ def _fitting(pairs: Integers, degrees: Integers) -> NDArray[np.bool_]:
 
 
 def _matched(inner: Integers, lacking: Integers) -> Integers:
-    """All edges, when random ends were joined until no vertex lacks one: loops and repeats are drawn again, in rounds."""
+    """All edges, once random ends were joined until no vertex lacks one: loops and repeats are drawn again."""
     vertices, outer = len(lacking), np.empty(0, np.int64)
     for _ in range(_ROUNDS):
         ends = np.repeat(np.arange(vertices), lacking)

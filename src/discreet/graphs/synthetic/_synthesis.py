@@ -13,7 +13,7 @@ from discreet.errors import MissingExtra
 from discreet.graphs._graph import Graph
 from discreet.graphs.counts import stars, triangles
 from discreet.graphs.synthetic._blocks import block_graph
-from discreet.graphs.synthetic._measurements import MeasurementPlan, NoisyMeasurements
+from discreet.graphs.synthetic._measurements import NoisyMeasurements
 from discreet.graphs.synthetic._statistics import UNIT, clustering_by_class
 from discreet.graphs.synthetic._targets import Targets, targets_of
 
@@ -106,6 +106,7 @@ def synthesize(measured: NoisyMeasurements) -> SyntheticGraph:
     itself has the measured clustering and triangles; the nearest of these graphs is returned. About the time of
     twenty counts of triangles.
 
+    >>> from discreet.graphs.synthetic import MeasurementPlan
     >>> from discreet.privacy import pure
     >>> ring = Graph.from_pairs([(i, (i + 1) % 300) for i in range(300)], 300)
     >>> result = synthesize(MeasurementPlan(300, pure(100)).measure(ring))
