@@ -129,7 +129,7 @@ def test_corrected_counts(epsilon: Fraction, counts: dict[Fraction, NDArray[np.i
     assert max(losses) == share
     rounds = [
         scale_loss(1, scheme.degrees.noise.scale),
-        Fraction(9, 20) * epsilon,
+        Fraction(2, 5) * epsilon,
         scale_loss(1, scheme.cap_noise.scale),
         max(losses),
     ]

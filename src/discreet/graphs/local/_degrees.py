@@ -20,17 +20,17 @@ from discreet.rational import Number
 
 __all__ = ["DegreeReport", "DegreeServer", "LocalDegrees", "LocalStars", "StarReport", "StarServer", "cap_for"]
 
-_DEGREE_SHARE = Fraction(1, 5)
+_DEGREE_SHARE = Fraction(3, 10)
 """Of a client's ε for stars: what its degree costs, from which its cap follows."""
-_MARGIN = 3
-"""A cap is this many scales of noise above a noisy degree: too low in e**−3 / 2 of cases, 2.5 %."""
+_MARGIN = 5
+"""A cap is this many scales of noise above a noisy degree: too low in about e**−5 / 2 of cases, 1 in 300."""
 
 
 def cap_for(noisy: int, scale: Fraction, most: int) -> int:
     """How many neighbours count at most, from a noisy number of them: never below 1, and public.
 
     >>> cap_for(10, Fraction(5), most=100)
-    25
+    35
     """
     return max(1, min(noisy + -(-_MARGIN * scale.numerator // scale.denominator), most))
 
@@ -137,8 +137,8 @@ class StarReport:
 class LocalStars:
     """The number of k-stars from noisy numbers of stars of clients that trust nobody, in one round.
 
-    A client first draws its noisy degree, for a fifth of its ε, and takes a cap a little above it; then it counts the
-    stars of as many neighbours at most, with noise for what one neighbour moves below that cap.
+    A client first draws its noisy degree, for three tenths of its ε, and takes a cap a little above it; then it counts
+    the stars of as many neighbours at most, with noise for what one neighbour moves below that cap.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class LocalStars:
     Source: Imola, Murakami and Chaudhuri 2021, algorithm 1, with a cap for each client; ``proofs/graph_local.md``.
 
     >>> LocalStars(vertices=100, epsilon=1).noise_for(cap=11)
-    DiscreteLaplace(scale=12.5)
+    DiscreteLaplace(scale='100/7')
     """
 
     vertices: int
@@ -218,7 +218,7 @@ class StarServer:
         self._caps += other._caps
 
     def stars(self) -> Estimate:
-        """The number of stars, but for those that caps cut: 2.5 % of vertices have a cap below their degree."""
+        """The number of stars, but for those that caps cut: 1 vertex in 300 has a cap below its degree."""
         return Estimate(
             float(self._sum), sqrt(variance_of_caps(self._caps, self.scheme.noise_for)), len(self._reported)
         )

@@ -45,7 +45,7 @@ __all__ = [
 
 Integers = NDArray[np.int64]
 
-_DEGREE, _LIST, _CAP, _COUNT = Fraction(1, 20), Fraction(9, 20), Fraction(1, 10), Fraction(7, 20)
+_DEGREE, _LIST, _CAP, _COUNT = Fraction(1, 20), Fraction(2, 5), Fraction(3, 20), Fraction(7, 20)
 """What an edge costs, of its ε: the degree at each of its two ends, its bit, and a cap and a count at one end."""
 
 
@@ -108,7 +108,7 @@ class LocalTriangles:
 
     >>> scheme = LocalTriangles(vertices=100, epsilon=2)
     >>> scheme.edge_loss, scheme.loss, scheme.worst_edge_loss
-    (pure(2), pure(1.9), pure(2.9))
+    (pure(2), pure(1.9), pure(3))
     """
 
     vertices: int
