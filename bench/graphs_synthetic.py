@@ -71,7 +71,7 @@ def degree_distance(one: Graph, two: Graph) -> float:
 
 
 def compare(name: str, graph: Graph, spend: Loss, runs: int) -> None:
-    plan, private = MeasurementPlan(graph.vertices, spend), scores(graph)
+    plan, private = MeasurementPlan.calibrate(spend, graph.vertices), scores(graph)
     rows: list[list[float]] = []
     for _ in range(runs):
         begin = time.process_time()
@@ -160,7 +160,7 @@ def attack(graph: Graph, spend: Loss, runs: int, targets: int = 60) -> None:
         scored = np.concatenate([np.flatnonzero(joined), apart])
         order = dice.permutation(planted.graph.vertices)
         unnamed = Graph.from_pairs(order[planted.graph.ends], planted.graph.vertices)
-        synthetic = synthesize(MeasurementPlan(planted.graph.vertices, spend).measure(planted.graph)).graph
+        synthetic = synthesize(MeasurementPlan.calibrate(spend, planted.graph.vertices).measure(planted.graph)).graph
         rows.append([
             float((planted.guesses(each, fallback=False) == joined)[scored].mean()) for each in (unnamed, synthetic)
         ])  # fmt: skip

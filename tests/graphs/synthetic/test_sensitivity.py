@@ -17,6 +17,7 @@ from small import atlas, labelled
 from discreet.graphs import Graph
 from discreet.graphs.counts import Triangles, triangles
 from discreet.graphs.synthetic import MeasurementPlan
+from discreet.graphs.synthetic._measurements import SHARES
 from discreet.graphs.synthetic._statistics import (
     CLUSTERING_NORMS,
     SURVIVAL_NORMS,
@@ -229,19 +230,14 @@ def test_a_mutant_costs_more_than_it_claims(name: str) -> None:
 
 def test_what_is_shipped_costs_no_more() -> None:
     for vertices, spend in ((50, pure(1)), (5000, pure("0.1"))):
-        plan = MeasurementPlan(vertices, spend)
-        losses = (
-            plan.degrees.loss(SURVIVAL_NORMS),
-            plan.clustering.loss(CLUSTERING_NORMS),
-            plan.triangles.loss(),
-        )
-        assert losses == tuple(plan.price(each) for each in ("degrees", "clustering", "triangles"))
-        assert (losses[0] + losses[1] + losses[2]).fits(spend)
-        assert true_loss(survival, plan.degrees.scale) == Fraction(1, 2) * parts(spend)[0]
-        assert true_loss(clustering_by_class, plan.clustering.scale) <= Fraction(7, 20) * parts(spend)[0]
+        plan = MeasurementPlan.calibrate(spend, vertices)
+        epsilon = parts(spend)[0]
+        assert [parts(each)[0] for each in plan.losses] == [epsilon * share for share in SHARES.values()]
+        assert plan.loss().fits(spend) and sum(SHARES.values()) == 1
+        assert true_loss(survival, plan.degrees.scale) == epsilon * SHARES["degrees"]
+        assert true_loss(clustering_by_class, plan.clustering.scale) <= epsilon * SHARES["clustering"]
 
 
 def test_rho_is_charged_by_squares() -> None:
-    plan = MeasurementPlan(100, rho("0.1"))
-    total = plan.degrees.loss(SURVIVAL_NORMS) + plan.clustering.loss(CLUSTERING_NORMS) + plan.triangles.loss()
-    assert total.fits(rho("0.1"))
+    plan = MeasurementPlan.calibrate(rho("0.1"), 100)
+    assert plan.loss().fits(rho("0.1"))

@@ -23,9 +23,9 @@ def clustered() -> Graph:
     return Graph.from_networkx(nx.relaxed_caveman_graph(60, 10, 0.2, seed=2))
 
 
-@pytest.mark.parametrize("spend", [pure(40), approx(40, 1e-6), rho(100)], ids=str)
+@pytest.mark.parametrize("spend", [pure(40), approx(40, 1e-6), rho(20)], ids=str)
 def test_a_large_spend_gives_back_what_was_measured(clustered: Graph, spend: object) -> None:
-    plan = MeasurementPlan(600, spend)  # type: ignore[arg-type]
+    plan = MeasurementPlan.calibrate(spend, 600)  # type: ignore[arg-type]
     result = synthesize(plan.measure(clustered))
     degrees = np.sort(clustered.degrees())[::-1]
     assert np.abs(np.sort(result.graph.degrees())[::-1] - degrees).mean() < 0.1
@@ -38,7 +38,9 @@ def test_a_large_spend_gives_back_what_was_measured(clustered: Graph, spend: obj
 def test_what_blocks_cannot_have_is_in_the_report() -> None:
     """Hubs whose neighbours are hardly joined, in a graph so small that edges at random join them."""
     graph = Graph.from_networkx(nx.powerlaw_cluster_graph(600, 5, 0.8, seed=2))
-    rows = {each.statistic: each for each in synthesize(MeasurementPlan(600, pure(40)).measure(graph)).comparisons}
+    rows = {
+        each.statistic: each for each in synthesize(MeasurementPlan.calibrate(pure(40), 600).measure(graph)).comparisons
+    }
     assert rows["edges"].synthetic == pytest.approx(graph.edges, rel=0.01)
     assert rows["triangles"].measured == pytest.approx(triangles(graph), rel=0.01)
     off = [abs(rows[each].synthetic / rows[each].measured - 1) for each in ("triangles", "average clustering")]
@@ -46,7 +48,7 @@ def test_what_blocks_cannot_have_is_in_the_report() -> None:
 
 
 def test_the_report_shows_both_sides(clustered: Graph) -> None:
-    result = synthesize(MeasurementPlan(600, pure(5)).measure(clustered))
+    result = synthesize(MeasurementPlan.calibrate(pure(5), 600).measure(clustered))
     rows = {each.statistic: each for each in result.comparisons}
     assert list(rows) == [
         "edges", "largest degree", "pairs of neighbours", "triangles", "global clustering", "average clustering"
@@ -59,7 +61,7 @@ def test_the_report_shows_both_sides(clustered: Graph) -> None:
 
 
 def test_edges_come_out_as_arrow_and_networkx(clustered: Graph) -> None:
-    result = synthesize(MeasurementPlan(600, pure(5)).measure(clustered))
+    result = synthesize(MeasurementPlan.calibrate(pure(5), 600).measure(clustered))
     table = result.to_arrow()
     assert np.column_stack([table["a"].to_numpy(), table["b"].to_numpy()]).tolist() == result.graph.ends.tolist()
     assert table.schema.metadata[b"vertices"] == b"600"
@@ -71,7 +73,7 @@ def test_edges_come_out_as_arrow_and_networkx(clustered: Graph) -> None:
 def test_any_noise_gives_a_graph() -> None:
     """Post-processing may not fail: what the noise does is nobody's mistake."""
     for vertices in (3, 4, 9, 60):
-        plan = MeasurementPlan(vertices, pure("0.01"))
+        plan = MeasurementPlan.calibrate(pure("0.01"), vertices)
         for graph in (Graph.from_pairs([], vertices), Graph.from_networkx(nx.complete_graph(vertices))):
             for _ in range(5):
                 result = synthesize(plan.measure(graph))
@@ -82,14 +84,14 @@ def test_any_noise_gives_a_graph() -> None:
 @given(st.data())
 def test_any_measurements_at_all_give_a_graph(data: st.DataObject) -> None:
     vertices = data.draw(st.integers(3, 12))
-    plan = MeasurementPlan(vertices, pure(1))
+    plan = MeasurementPlan.calibrate(pure(1), vertices)
     wild = st.sampled_from([-(2**63), -1, 0, 1, vertices, 2**34, 2**63 - 1])
     classes = len(clustering_by_class(Graph.from_pairs([], vertices)))
     measured = NoisyMeasurements(
         plan,
         np.array(data.draw(st.lists(wild, min_size=vertices - 1, max_size=vertices - 1)), np.int64),
         np.array(data.draw(st.lists(wild, min_size=classes, max_size=classes)), np.int64),
-        data.draw(st.sampled_from([-1e300, -1.0, 0.0, 10.0, 1e300])),
+        data.draw(st.sampled_from([-(10**300), -1, 0, 10, 10**300])),
     )
     graph = synthesize(measured).graph
     assert (graph.degrees() <= vertices - 1).all()
@@ -98,7 +100,7 @@ def test_any_measurements_at_all_give_a_graph(data: st.DataObject) -> None:
 def test_noise_is_added_to_each_number() -> None:
     """False alarm below 1e-9: each of 99 numbers is as it was with probability tanh(1/80)."""
     graph = Graph.from_networkx(nx.cycle_graph(100))
-    measured = MeasurementPlan(100, pure("0.1")).measure(graph)
+    measured = MeasurementPlan.calibrate(pure("0.1"), 100).measure(graph)
     assert np.count_nonzero(measured.survival == survival(graph)) < 40
     assert not np.array_equal(measured.clustering, clustering_by_class(graph))
     assert measured.triangles != 0
@@ -107,7 +109,7 @@ def test_noise_is_added_to_each_number() -> None:
 def test_measurements_are_centred_with_the_stated_noise() -> None:
     """Mean and variance of 150 × 299 draws, to 8 standard errors (for kurtosis 6): false alarm below 1e-9."""
     graph = Graph.from_networkx(nx.path_graph(300))
-    plan = MeasurementPlan(300, pure(1))
+    plan = MeasurementPlan.calibrate(pure(1), 300)
     noise = np.array([plan.measure(graph).survival - survival(graph) for _ in range(150)]).astype(float)
     std = plan.degrees.std
     assert abs(noise.mean()) < 8 * std / np.sqrt(noise.size)
@@ -116,7 +118,7 @@ def test_measurements_are_centred_with_the_stated_noise() -> None:
 
 def test_a_hub_out_of_noise_is_not_believed() -> None:
     """A graph without edges rarely gets one: at most 30 of 100 with a probability above 1 − 1e-9, at 1.3 % each."""
-    plan = MeasurementPlan(200, pure(1))
+    plan = MeasurementPlan.calibrate(pure(1), 200)
     empty = Graph.from_pairs([], 200)
     large = sum(int(targets_of(plan.measure(empty)).degrees[0] > 50) for _ in range(100))
     assert large <= 30
@@ -145,7 +147,7 @@ def test_more_clustering_asked_for_gives_more() -> None:
 
 
 def test_two_graphs_of_one_measurement_differ(clustered: Graph) -> None:
-    measured = MeasurementPlan(600, pure(5)).measure(clustered)
+    measured = MeasurementPlan.calibrate(pure(5), 600).measure(clustered)
     assert not np.array_equal(synthesize(measured).graph.ends, synthesize(measured).graph.ends)
 
 
@@ -155,17 +157,17 @@ def test_two_graphs_of_one_measurement_differ(clustered: Graph) -> None:
 @pytest.mark.parametrize("vertices", [0, 2, 2**24 + 1, True, 10.0, "10"])
 def test_the_number_of_vertices_is_checked(vertices: object) -> None:
     with pytest.raises(ParameterError):
-        MeasurementPlan(vertices, pure(1))  # type: ignore[arg-type]
+        MeasurementPlan.calibrate(pure(1), vertices)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("spend", [mu(1), pure("1e-12"), rho("1e-30")], ids=str)
 def test_a_spend_that_buys_nothing_is_refused(spend: object) -> None:
     with pytest.raises(ParameterError):
-        MeasurementPlan(10, spend)  # type: ignore[arg-type]
+        MeasurementPlan.calibrate(spend, 10)  # type: ignore[arg-type]
 
 
 def test_a_graph_of_another_size_is_refused() -> None:
     with pytest.raises(ParameterError, match="10 vertices"):
-        MeasurementPlan(10, pure(1)).measure(Graph.from_pairs([(0, 1)], 9))
+        MeasurementPlan.calibrate(pure(1), 10).measure(Graph.from_pairs([(0, 1)], 9))
     with pytest.raises(ParameterError):
-        NoisyMeasurements(MeasurementPlan(10, pure(1)), np.zeros(3, np.int64), np.zeros(3, np.int64), 0.0)
+        NoisyMeasurements(MeasurementPlan.calibrate(pure(1), 10), np.zeros(3, np.int64), np.zeros(3, np.int64), 0)

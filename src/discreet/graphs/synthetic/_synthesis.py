@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from discreet.graphs.synthetic._measurements import NoisyMeasurements
 from discreet.graphs.synthetic._statistics import UNIT, clustering_by_class
 from discreet.graphs.synthetic._targets import Targets, targets_of
 
-__all__ = ["Comparison", "SyntheticGraph", "synthesize"]
+__all__ = ["UNMEASURED", "Comparison", "SyntheticGraph", "synthesize"]
 
 Numbers = NDArray[np.float64]
 
@@ -66,13 +67,15 @@ class SyntheticGraph:
         The synthetic graph; its vertices are numbered by falling degree, and are nobody.
     measurements
         The noisy measurements, which are all that it depends on.
-    comparisons
-        What was measured, beside what the graph has.
     """
 
     graph: Graph
     measurements: NoisyMeasurements
-    comparisons: tuple[Comparison, ...]
+
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """What was measured, beside what the graph has."""
+        return _comparisons(targets_of(self.measurements), self.graph)
 
     @property
     def unmeasured(self) -> tuple[str, ...]:
@@ -109,7 +112,7 @@ def synthesize(measured: NoisyMeasurements) -> SyntheticGraph:
     >>> from discreet.graphs.synthetic import MeasurementPlan
     >>> from discreet.privacy import pure
     >>> ring = Graph.from_pairs([(i, (i + 1) % 300) for i in range(300)], 300)
-    >>> result = synthesize(MeasurementPlan(300, pure(100)).measure(ring))
+    >>> result = synthesize(MeasurementPlan.calibrate(pure(100), 300).measure(ring))
     >>> set(result.graph.degrees().tolist())
     {2}
     """
@@ -127,7 +130,7 @@ def synthesize(measured: NoisyMeasurements) -> SyntheticGraph:
         wanted = _reconciled(targets, aim, sums, count)
         ratio = np.where(sums > 0, wanted / np.maximum(sums, 1e-9), 1.0)
         asked = np.clip(asked * np.clip(ratio, 1 / _CAUTION, _CAUTION), 0.0, 1.0)
-    return SyntheticGraph(best, measured, _comparisons(targets, best))
+    return SyntheticGraph(best, measured)
 
 
 def _reconciled(targets: Targets, aim: float, sums: Numbers, count: int) -> Numbers:

@@ -18,6 +18,7 @@ Numbers = NDArray[np.float64]
 
 _UNLIKELY = 3.0
 """Vertices of the highest degrees are believed if their noisy number is this many standard deviations above 0."""
+_MANY = 2**80
 _STEP = 0.2
 """The standard deviation, a priori, of how much mean clustering differs from one class of degrees to the next."""
 
@@ -57,7 +58,6 @@ class Targets:
 
 def targets_of(measured: NoisyMeasurements) -> Targets:
     """The targets that the measurements are most like. Costs no privacy: the measurements are all that it reads."""
-    vertices = measured.plan.vertices
     degrees = _fitted_degrees(measured)
     place = class_of_degree(degrees)
     classes = len(measured.clustering)
@@ -67,8 +67,7 @@ def targets_of(measured: NoisyMeasurements) -> Targets:
     wedges = np.bincount(place[clustered], pairs, classes) / np.maximum(sizes, 1)
     std = measured.clustering_std
     sums = _smoothed(measured.clustering_sums, sizes, std)
-    most = vertices * (vertices - 1) * (vertices - 2) / 6
-    triangles = float(np.clip(measured.triangles, 0, min(most, pairs.sum() / 3)))
+    triangles = min(float(min(max(measured.triangles, 0), _MANY)), float(pairs.sum()) / 3)
     return Targets(degrees, sizes, sums, std, triangles, wedges)
 
 
