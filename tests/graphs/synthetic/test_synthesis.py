@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -144,6 +146,18 @@ def test_degrees_that_no_graph_has_are_met_in_part() -> None:
 def test_more_clustering_asked_for_gives_more() -> None:
     sums = [clustering_by_class(block_graph(np.full(600, 12), np.full(8, c))).sum() / UNIT / 600 for c in (0, 0.3, 0.7)]
     assert sums[0] < 0.1 < 0.2 < sums[1] < 0.45 < 0.55 < sums[2]
+
+
+def test_a_graph_without_triangles_takes_no_more_room_than_its_edges() -> None:
+    """Blocks of little clustering are not as large as the graph: here all pairs of vertices would be 3 · 10⁷."""
+    tree = Graph.from_networkx(nx.full_rary_tree(5, 8_000))
+    tracemalloc.start()
+    result = synthesize(MeasurementPlan.calibrate(pure(2), 8_000).measure(tree))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 80 * 2**20
+    assert result.graph.edges == pytest.approx(tree.edges, rel=0.05)
+    assert triangles(result.graph) < 0.02 * tree.edges
 
 
 def test_two_graphs_of_one_measurement_differ(clustered: Graph) -> None:

@@ -23,6 +23,7 @@ _INWARD = 0.5
 """How far the share of a vertex's edges within its block is from BTER's, c^(1/3), towards 1. A public assumption: the
 share decides how modular the graph is, and nothing is measured of that."""
 _LEAST = 1e-4
+_SPARSEST = 1 / 8
 _ROUNDS = 30
 _TRIES = 60
 _WORD = 2.0**32
@@ -73,14 +74,15 @@ def _blocks(degrees: Integers, clustering: Numbers) -> list[tuple[int, int, floa
     """Where each block begins and ends, and its density; the vertices of the highest degrees make the first one.
 
     A vertex of degree k with a share s of its edges in a block of density p and size 1 + s k / p has a clustering of
-    about p s²; so p = c / s² for a clustering of c. BTER has s = p. A block is as large as its last vertex allows.
+    about p s²; so p = c / s² for a clustering of c. BTER has s = p. A block is as large as its last vertex allows; for
+    little clustering it is no larger than for a density of 1/8, and has fewer of the edges.
     """
     last = int(np.count_nonzero(degrees >= 2))
     k = degrees[:last].astype(np.float64)
     c = np.clip(clustering[class_of_degree(degrees[:last])], _LEAST, 1.0)
     share = np.cbrt(c)
     share = share + _INWARD * (1 - share)
-    most = np.maximum(share**3 * k / c, 2.0)
+    most = np.maximum(share * k / np.maximum(c / share**2, _SPARSEST), 2.0)
     blocks: list[tuple[int, int, float]] = []
     begin = 0
     while begin < last:
@@ -123,6 +125,8 @@ def _matched(inner: Integers, lacking: Integers) -> Integers:
         outer = np.sort(np.concatenate([outer, keys]))
         lacking = lacking - np.bincount(np.concatenate(np.divmod(keys, vertices)), minlength=vertices)
     ends = np.repeat(np.arange(vertices), lacking)
+    if len(ends) < 2:
+        return np.concatenate([outer, inner])
     ends = ends[permutation(len(ends))[: len(ends) // 2 * 2]].reshape(-1, 2)
     return _Switching(inner, outer, vertices).edges(ends)
 
