@@ -159,7 +159,7 @@ class SmoothCount:
         return rounded_pareto(Fraction(value), scale, self.shape)
 
     def before_noise(self, graph: Graph) -> tuple[int, Fraction]:
-        """The count, and the scale of its noise: the law of a release. SENSITIVE. Raises as `release`."""
+        """The count, and the scale of its noise, from which its law follows. SENSITIVE. Raises as `release`."""
         bound = Fraction(smooth(self.statistic, graph, self.beta))
         return self.statistic.value(graph), bound / self.rate
 
