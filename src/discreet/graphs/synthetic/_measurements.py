@@ -75,7 +75,7 @@ class MeasurementPlan:
         >>> from discreet.privacy import pure
         >>> plan = MeasurementPlan.calibrate(pure(1), 4039)
         >>> plan.degrees, plan.loss()
-        (DiscreteLaplace(scale=4), pure(1))
+        (DiscreteLaplace(scale=4), pure(0.5) + pure(0.35) + pure(0.15))
         """
         if isinstance(vertices, bool) or not isinstance(vertices, int):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError("the number of vertices is an integer")

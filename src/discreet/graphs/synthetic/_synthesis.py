@@ -32,7 +32,7 @@ UNMEASURED = (
 
 _TRIES = 10
 _CAUTION = 1.5
-"""The clustering that a generator is asked for changes by no more than this factor at a time."""
+"""The clustering that a generator is asked for changes by no more than this factor at a time, and by less later on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +119,18 @@ def synthesize(measured: NoisyMeasurements) -> SyntheticGraph:
     targets = targets_of(measured)
     asked = targets.mean_clustering
     best, least, aim = Graph(measured.plan.vertices, np.empty((0, 2), np.int64)), np.inf, targets.triangles
-    for _ in range(_TRIES):
+    for tried in range(_TRIES):
         graph = block_graph(targets.degrees, asked)
         sums = clustering_by_class(graph) / UNIT
         count = triangles(graph)
         distance = _distance(targets, sums, count)
         if distance < least:
             best, least = graph, distance
-        aim *= min(max(targets.triangles / max(count, 1), 1 / _CAUTION), _CAUTION)
+        gain = 2 / (tried + 2)
+        aim *= min(max(targets.triangles / max(count, 1), 1 / _CAUTION), _CAUTION) ** gain
         wanted = _reconciled(targets, aim, sums, count)
         ratio = np.where(sums > 0, wanted / np.maximum(sums, 1e-9), 1.0)
-        asked = np.clip(asked * np.clip(ratio, 1 / _CAUTION, _CAUTION), 0.0, 1.0)
+        asked = np.clip(asked * np.clip(ratio, 1 / _CAUTION, _CAUTION) ** gain, 0.0, 1.0)
     return SyntheticGraph(best, measured)
 
 
