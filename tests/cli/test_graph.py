@@ -54,6 +54,8 @@ def test_a_count_is_charged_once_saved_and_verified(cli: Any) -> None:
     degrees = cli("graph", "degrees", "ring", *SOURCES, "--epsilon", "60", "--format", "json", "-o", "degrees.json")
     assert degrees.json["degrees"] == [2] * 10
     assert cli("verify", "degrees.json", "--ledger", "ring.ledger").code == 0
+    assert cli("graph", "degrees", "ring", *SOURCES, "--epsilon", "60", "--plot", "degrees.svg").code == 0
+    assert Path("degrees.svg").read_text().startswith("<svg")
     assert "is there already" in cli("graph", "degrees", "ring", *SOURCES, "--epsilon", "60", "-o", "degrees.json").err
     assert "80" in cli("budget", "--ledger", "ring.ledger").out
 

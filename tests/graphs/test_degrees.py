@@ -8,7 +8,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from discreet.graphs.edge import graphical, sorted_degrees
+import discreet as dp
+from discreet.graphs.edge import GraphDegrees, graphical, sorted_degrees
+from discreet.mechanisms import DiscreteLaplace
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5])
@@ -38,3 +40,20 @@ def test_noise_is_pooled_away() -> None:
     degrees = np.repeat([40, 10, 3], [5, 200, 800]).astype(np.int64)
     noisy = degrees + np.rint(draws.laplace(0, 4, degrees.size)).astype(np.int64)
     assert np.abs(sorted_degrees(noisy) - degrees).mean() < 0.2 < np.abs(noisy - degrees).mean() / 10
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_the_band_has_all_degrees_as_often_as_it_says(level: float) -> None:
+    """Seeded, so without a false alarm."""
+    draws, degrees = np.random.default_rng(6), np.sort(np.random.default_rng(7).integers(0, 40, 60))[::-1]
+    mechanism = DiscreteLaplace(scale=4)
+    within = 0
+    for _ in range(400):
+        q = np.exp(-1 / 4)
+        noise = draws.geometric(1 - q, 60) - draws.geometric(1 - q, 60)
+        release = GraphDegrees("g", mechanism, degrees + noise, dp.pure("0.5"), {})
+        low, high = release.band(level)
+        within += bool(((low <= degrees) & (degrees <= high)).all())
+        assert (low <= high).all()
+    assert level <= within / 400
+    assert len(release.to_vega_lite(level)["data"]["values"]) == 60

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+from types import SimpleNamespace
+
 import networkx as nx
 import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.graphs import Graph
+from discreet.graphs import Graph, counts
 
 
 def test_loops_and_repeats_do_not_count() -> None:
@@ -62,6 +65,28 @@ def test_networkx_graphs_are_read_as_they_are() -> None:
     assert graph.degrees().tolist() == [degree for _, degree in club.degree]
     assert Graph.from_networkx(nx.DiGraph([("a", "b"), ("b", "a"), ("b", "b")])).ends.tolist() == [[0, 1]]
     assert Graph.from_networkx(nx.empty_graph(3)).vertices == 3
+
+
+def test_igraph_and_scipy_graphs_are_read_as_they_are() -> None:
+    """igraph is not installed here: what is read of it stands in for it."""
+    club = nx.karate_club_graph()
+    stand_in = SimpleNamespace(vcount=lambda: 34, get_edgelist=lambda: list(club.edges))
+    expected = Graph.from_networkx(club).ends.tolist()
+    assert Graph.from_igraph(stand_in).ends.tolist() == expected
+    assert Graph.from_igraph(SimpleNamespace(vcount=lambda: 3, get_edgelist=list)).vertices == 3
+    assert Graph.from_scipy(nx.to_scipy_sparse_array(club)).ends.tolist() == expected
+    assert Graph.from_scipy(nx.to_scipy_sparse_array(nx.empty_graph(4))).vertices == 4
+    with pytest.raises(ParameterError, match="square"):
+        Graph.from_scipy(nx.to_scipy_sparse_array(club)[:3])
+
+
+def test_a_copy_is_the_same_graph_and_has_no_more() -> None:
+    graph = Graph.from_pairs([(0, 1), (1, 2), (0, 2)], 5)
+    before = pickle.dumps(graph)
+    assert counts.triangles(graph) == 1
+    assert pickle.dumps(graph) == before
+    copy = pickle.loads(before)
+    assert (copy.vertices, copy.ends.tolist()) == (5, graph.ends.tolist())
 
 
 def test_a_graph_shows_nothing_of_its_edges() -> None:

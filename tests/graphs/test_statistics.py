@@ -14,6 +14,8 @@ from small import labelled
 from discreet.errors import ParameterError
 from discreet.graphs import Graph
 from discreet.graphs.counts import Cliques, Count, FourCycles, Stars, Triangles
+from discreet.graphs.edge import _measurements
+from discreet.graphs.edge._question import DEGREES_MOVED
 from discreet.sensitivity import smooth
 
 EXACT: list[Callable[[int], Count]] = [Triangles, lambda n: Stars(n, 2), lambda n: Stars(n, 3), lambda n: Stars(n, 4)]
@@ -114,3 +116,21 @@ def test_public_facts_decide_what_is_refused() -> None:
     with pytest.raises(ParameterError):
         Stars(4, 1)
     assert Triangles(1).profile(Graph.from_pairs([], 1)).at_distance(0) == 0
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_what_one_edge_moves_by_one_at_most_and_sorted_degrees(n: int) -> None:
+    graphs = list(labelled(n))
+    values = {
+        name: np.array([measure(graph) for graph in graphs]) for name, measure in _measurements._MOVED_BY_ONE.items()
+    }
+    degrees = np.array([np.sort(graph.degrees())[::-1] for graph in graphs])
+    numbers = np.arange(len(graphs))
+    for edge in range(math.comb(n, 2)):
+        other = numbers ^ (1 << edge)
+        for name, each in values.items():
+            assert np.abs(each - each[other]).max() == 1, name
+        moves = np.abs(degrees - degrees[other])
+        assert set(moves.sum(axis=1)) == {DEGREES_MOVED.l1}
+        assert set((moves**2).sum(axis=1)) == {DEGREES_MOVED.l2_squared}
+        assert set(moves.max(axis=1)) == {DEGREES_MOVED.linf}

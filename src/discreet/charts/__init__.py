@@ -5,6 +5,7 @@ It knows no SQL and no data beside the released table. Costs nothing: a chart is
 
 from discreet.charts._altair import load_altair
 from discreet.charts._areas import AreaError, AreaValue, area_chart, area_error_chart
+from discreet.charts._bands import Band, band_chart
 from discreet.charts._chart import chart
 from discreet.charts._fits import Distance, Histogram, Share, distance_chart, histogram_chart, share_chart
 from discreet.charts._models import Accuracy, Coefficient, Term, accuracy_chart, coefficient_chart, term_chart
@@ -13,6 +14,7 @@ __all__ = [
     "Accuracy",
     "AreaError",
     "AreaValue",
+    "Band",
     "Coefficient",
     "Distance",
     "Histogram",
@@ -21,6 +23,7 @@ __all__ = [
     "accuracy_chart",
     "area_chart",
     "area_error_chart",
+    "band_chart",
     "chart",
     "coefficient_chart",
     "distance_chart",

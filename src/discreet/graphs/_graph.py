@@ -60,6 +60,10 @@ class Graph:
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "ends", ends)
 
+    def __reduce__(self) -> tuple[type[Graph], tuple[int, NDArray[np.int64]]]:
+        """A copy has what the graph is, and nothing of what was worked out of it."""
+        return Graph, (self.vertices, self.ends)
+
     def __repr__(self) -> str:
         """Nothing of the graph but its vertices, so that a log tells nobody of its edges."""
         return f"<Graph of {self.vertices} vertices>"
@@ -99,6 +103,36 @@ class Graph:
         number = {node: i for i, node in enumerate(graph.nodes)}
         pairs = [(number[a], number[b]) for a, b in graph.edges(data=False)] or np.empty((0, 2), np.int64)
         return cls.from_pairs(pairs, len(number))
+
+    @classmethod
+    def from_igraph(cls, graph: Any) -> Graph:
+        """The graph of an igraph graph, read through its `vcount` and `get_edgelist`; vertices have its numbers."""
+        return cls.from_pairs(graph.get_edgelist() or np.empty((0, 2), np.int64), graph.vcount())
+
+    @classmethod
+    def from_scipy(cls, matrix: Any) -> Graph:
+        """The graph of a square sparse matrix of SciPy: an edge where an entry is not 0, on either side.
+
+        Raises `ParameterError` for a matrix that is not square.
+
+        >>> from scipy import sparse
+        >>> Graph.from_scipy(sparse.csr_array([[1, 2, 0], [0, 0, 0], [0, 1, 0]])).ends.tolist()
+        [[0, 1], [1, 2]]
+        """
+        rows, columns = matrix.shape
+        if rows != columns:
+            raise ParameterError(f"the matrix of a graph is square, and this one is {rows} by {columns}")
+        return cls.from_pairs(np.column_stack(matrix.nonzero()), rows)
+
+    def to_arrow(self, a: str = "a", b: str = "b") -> Any:
+        """An Arrow table of the ends of each edge, such as `discreet.connect` takes as a source. SENSITIVE.
+
+        >>> Graph.from_pairs([(0, 1)]).to_arrow().to_pydict()
+        {'a': [0], 'b': [1]}
+        """
+        import pyarrow as pa
+
+        return pa.table({a: pa.array(self.ends[:, 0]), b: pa.array(self.ends[:, 1])})
 
     @property
     def edges(self) -> int:

@@ -15,6 +15,7 @@ from discreet.cli._options import (
     PolicyOption,
     RhoOption,
 )
+from discreet.cli.census._options import PlotOption
 from discreet.cli.graph._options import (
     GraphArgument,
     SavedOption,
@@ -49,7 +50,7 @@ COUNT_EXAMPLES = (
 DEGREES_EXAMPLES = (
     "[bold]Example[/bold]\n\n"
     "  discreet graph degrees friends --data friends.parquet --policy friends.toml --ledger friends.ledger "
-    "--epsilon 0.5 -o degrees.json"
+    "--epsilon 0.5 -o degrees.json --plot degrees.svg"
 )
 
 
@@ -123,6 +124,7 @@ def degrees(  # noqa: PLR0913 — an option each
     rho: RhoOption = None,
     mu: MuOption = None,
     delta: DeltaOption = None,
+    plot: PlotOption = None,
     form: ShapeOption = Shape.table,
     idempotency_key: IdempotencyOption = None,
     account: AccountOption = None,
@@ -134,4 +136,4 @@ def degrees(  # noqa: PLR0913 — an option each
 
     question = ReleaseDegrees(graph, needed_spend(epsilon, rho, mu, delta))
     opened = (idempotency_key, account, token_file, key_file)
-    answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form)
+    answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form, plot=plot)

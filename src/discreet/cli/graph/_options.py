@@ -51,6 +51,7 @@ def answered(  # noqa: PLR0913
     opened: tuple[str | None, str | None, Path | None, Path | None],
     save: Path | None,
     form: Shape,
+    plot: Path | None = None,
 ) -> Any:
     """Charge a question, print its release, save it, and return it. Raises as `connect` and `Session.answer`."""
     from discreet.cli._options import source_of
@@ -59,12 +60,15 @@ def answered(  # noqa: PLR0913
     from discreet.cli.ledger._open import access
     from discreet.elapsed import elapsed
     from discreet.errors import printable
+    from discreet.explain import check_path
     from discreet.policy import load_policy
     from discreet.privacy import in_words
     from discreet.session import connect
 
     if save is not None and save.exists():
         raise ParameterError(f"{save} is there already; name a new file")
+    if plot is not None:
+        check_path(plot)
     facts = load_policy(policy)
     key, account, token_file, key_file = opened
     with elapsed():
@@ -74,6 +78,10 @@ def answered(  # noqa: PLR0913
             remaining = session.remaining
     if save is not None:
         release.save(save)
+    if plot is not None:
+        from discreet.explain import save as draw
+
+        draw(release.plot(), plot)
     if form is Shape.json:
         print_json(release.to_dict())
         return release

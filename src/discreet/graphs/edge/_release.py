@@ -10,9 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.charts import load_altair
 from discreet.errors import ParameterError
-from discreet.graphs.edge._degrees import sorted_degrees
+from discreet.graphs.edge._degrees import degree_band, sorted_degrees
 from discreet.graphs.edge._measurements import Measurement, measurement_from_json
+from discreet.graphs.edge._pictures import degree_chart
 from discreet.graphs.edge._smooth_count import SmoothCount
 from discreet.prices import Additive, additive_from_json, additive_to_json
 from discreet.privacy import Loss, in_words
@@ -172,6 +174,26 @@ class GraphDegrees(JsonRelease):
         not released.
         """
         return sorted_degrees(self.noisy)
+
+    def band(self, level: float = 0.95) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The lowest and the highest that each sorted degree can be: all of them together with probability `level`.
+
+        Two arrays, int64, of shape (vertices,). Raises `ParameterError` unless 0 < level < 1.
+        """
+        if not 0 < level < 1:
+            raise ParameterError(f"level must be above 0 and below 1, got {level!r}")
+        each = 1 - (1 - level) / max(self.vertices, 1)
+        return degree_band(self.noisy, int(self.mechanism.error(each)))
+
+    def plot(self, level: float = 0.95) -> Any:
+        """An altair chart of the sorted degrees with their band. Raises as `band`, or `MissingExtra` without it."""
+        return load_altair().Chart.from_dict(self.to_vega_lite(level))
+
+    def to_vega_lite(self, level: float = 0.95) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        low, high = self.band(level)
+        notes = [f"band: all degrees at {100 * level:.10g} %", "one edge is protected", f"cost {in_words(self.loss)}"]
+        return degree_chart(self.degrees(), low, high, f"Degrees of {self.graph}", notes)
 
     def distribution(self) -> NDArray[np.int64]:
         """How many vertices have each degree from 0 to n − 1: int64, of shape (vertices,)."""
