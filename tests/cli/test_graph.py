@@ -31,7 +31,7 @@ def ring(cli: Any) -> None:  # which moves to a folder of its own
     pq.write_table(pa.table({"a": list(range(10)), "b": [*range(1, 10), 0]}), "ring.parquet")
 
 
-@pytest.mark.parametrize("verb", ["plan", "count", "degrees"])
+@pytest.mark.parametrize("verb", ["plan", "count", "degrees", "synth"])
 def test_help_teaches(cli: Any, verb: str) -> None:
     done = cli("graph", verb, "--help")
     assert done.code == 0 and f"discreet graph {verb}" in done.out
@@ -70,3 +70,16 @@ def test_refusals_are_one_line_and_cost_nothing(cli: Any) -> None:
         done = cli("graph", *asked)
         assert done.code != 0 and words in " ".join(done.err.split())
     assert "200" in cli("budget", "--ledger", "ring.ledger").out
+
+
+def test_a_synthetic_graph_is_charged_once_saved_and_verified(cli: Any) -> None:
+    asked = ("graph", "synth", "ring", *SOURCES, "--epsilon", "60")
+    done = cli(*asked, "-o", "ring.json", "--edges", "synthetic.parquet")
+    assert done.code == 0 and "not measured" in " ".join(done.out.split()) and "triangles" in done.out
+    edges = pq.read_table("synthetic.parquet")
+    assert edges.column_names == ["a", "b"] and 8 <= edges.num_rows <= 12
+    again = cli(*asked, "--format", "json").json
+    assert again["edges"] == [edges["a"].to_pylist(), edges["b"].to_pylist()]
+    assert cli("verify", "ring.json", "--ledger", "ring.ledger").code == 0
+    assert "is there already" in cli(*asked, "--edges", "synthetic.parquet").err
+    assert "140" in cli("budget", "--ledger", "ring.ledger").out

@@ -17,18 +17,22 @@ from discreet.graphs.edge import (
     ReleaseDegrees,
     SmoothCount,
 )
+from discreet.graphs.synthetic import SYNTHETIC_KIND, GraphSynthesis, SynthesizeGraph
 
 __all__ = [
     "COUNT_KIND",
     "DEGREES_KIND",
+    "SYNTHETIC_KIND",
     "CountGraph",
     "Graph",
     "GraphCount",
     "GraphDegrees",
     "GraphPlan",
+    "GraphSynthesis",
     "PrivateGraph",
     "ReleaseDegrees",
     "SmoothCount",
+    "SynthesizeGraph",
     "open",
     "plan_count",
 ]

@@ -17,6 +17,7 @@ from discreet.graphs.edge import (
     ReleaseDegrees,
     plan_of,
 )
+from discreet.graphs.synthetic import GraphSynthesis, SynthesizeGraph
 from discreet.policy import DeclaredGraph, Policy
 from discreet.privacy import Loss, PureLoss, budget_of, in_words
 from discreet.release import Terms
@@ -94,6 +95,15 @@ class PrivateGraph:
         and Jensen 2009.
         """
         return self.session.answer(ReleaseDegrees(self.name, spend), idempotency_key=idempotency_key)
+
+    def synthetic(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphSynthesis:
+        """A synthetic graph that has the degrees, the clustering by degree and the triangles of the graph, about.
+
+        Half of the spend is for degrees, 35 % for clustering and 15 % for triangles; the graph is generated from these
+        noisy numbers alone. Its vertices are nobody. Raises as `count`. Source: Seshadhri, Kolda and Pinar 2012 for the
+        generator; ``proofs/graph_synthetic.md``.
+        """
+        return self.session.answer(SynthesizeGraph(self.name, spend), idempotency_key=idempotency_key)
 
     def plan(self, statistic: str, spend: Loss, assume: Mapping[str, float] | None = None) -> GraphPlan:
         """What `count` would measure with the same arguments, and how wrong it would be. Costs nothing.

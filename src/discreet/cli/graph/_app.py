@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from discreet.cli._errors import careful
-from discreet.cli.graph import _count
+from discreet.cli.graph import _count, _synth
 
 __all__ = ["graphing"]
 
@@ -22,3 +22,4 @@ graphing.callback()(_root)
 graphing.command(epilog=_count.PLAN_EXAMPLES)(careful(_count.plan))
 graphing.command(epilog=_count.COUNT_EXAMPLES)(careful(_count.count))
 graphing.command(epilog=_count.DEGREES_EXAMPLES)(careful(_count.degrees))
+graphing.command(epilog=_synth.SYNTH_EXAMPLES)(careful(_synth.synth))

@@ -52,8 +52,8 @@ def answered(  # noqa: PLR0913
     save: Path | None,
     form: Shape,
     plot: Path | None = None,
-) -> None:
-    """Charge a question and print its release, and save it. Raises as `discreet.connect` and `Session.answer`."""
+) -> Any:
+    """Charge a question, print its release, save it, and return it. Raises as `connect` and `Session.answer`."""
     from discreet.cli._options import source_of
     from discreet.cli._output import print_json, print_table
     from discreet.cli._pandas import spare_pandas
@@ -84,7 +84,8 @@ def answered(  # noqa: PLR0913
         draw(release.plot(), plot)
     if form is Shape.json:
         print_json(release.to_dict())
-        return
+        return release
     print_table(release.rich_table(first=50))
     place = "" if save is None else f"; in {save}"
     typer.echo(printable(f"{release.note()}; cost {in_words(release.loss)}, {in_words(remaining)} left{place}"))
+    return release

@@ -14,7 +14,7 @@ from discreet.prices import additive_from_json, price_as_loss
 from discreet.privacy import Loss, currency, in_currency, parts
 from discreet.release import ReleaseKind, check_within, refuse_malformed, register, stated_in
 
-__all__ = ["COUNT_KIND", "DEGREES_KIND"]
+__all__ = ["COUNT_KIND", "DEGREES_KIND", "check_edges", "total_loss"]
 
 _MOST_MEASUREMENTS = 8
 
@@ -22,7 +22,7 @@ _MOST_MEASUREMENTS = 8
 @refuse_malformed("count of a graph")
 def recompute_count_loss(certificate: Mapping[str, Any]) -> Loss:
     """The sum of what the measurements lose for one edge. Raises `LedgerError` for what cannot be followed."""
-    _check_edges(certificate)
+    check_edges(certificate)
     measured, vertices = certificate["measured"], certificate["vertices"]
     if not isinstance(measured, list) or not 0 < len(cast("list[Any]", measured)) <= _MOST_MEASUREMENTS:
         raise LedgerError("the certificate of this graph states no measurements, or more than are ever made")
@@ -31,22 +31,23 @@ def recompute_count_loss(certificate: Mapping[str, Any]) -> Loss:
         if "vertices" in each and each["vertices"] != vertices:
             raise LedgerError("a measurement of this graph is of another number of vertices")
         losses.append(measurement_from_json(each).loss)
-    return _total(losses, certificate)
+    return total_loss(losses, certificate)
 
 
 @refuse_malformed("list of degrees")
 def recompute_degrees_loss(certificate: Mapping[str, Any]) -> Loss:
     """What the noise on the sorted degrees loses, two of which an edge moves by 1."""
-    _check_edges(certificate)
-    return _total([additive_from_json(certificate["noise"]).loss(DEGREES_MOVED)], certificate)
+    check_edges(certificate)
+    return total_loss([additive_from_json(certificate["noise"]).loss(DEGREES_MOVED)], certificate)
 
 
-def _check_edges(certificate: Mapping[str, Any]) -> None:
+def check_edges(certificate: Mapping[str, Any]) -> None:
+    """Raise `LedgerError` where a certificate does not say that one edge is protected."""
     if certificate["protects"] != "edge" or certificate["relation"] != "add_remove":
         raise LedgerError("the certificate of this graph does not say that one edge is protected, so no loss follows")
 
 
-def _total(losses: list[Loss], certificate: Mapping[str, Any]) -> Loss:
+def total_loss(losses: list[Loss], certificate: Mapping[str, Any]) -> Loss:
     """The losses together, in the currency of what is stated."""
     kind = currency(stated_in(certificate))
     name = "pure" if kind == "approx" else kind
