@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -12,7 +13,7 @@ from discreet.graphs._graph import Graph
 from discreet.graphs.node._caps import CapScores, caps_up_to, choose_cap
 from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows
 from discreet.graphs.node._patterns import Stars, Triangles
-from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution
+from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution, Truncated
 from discreet.prices import Additive, Choice, Prices, Purse, check_spend
 from discreet.privacy import Loss
 from discreet.sensitivity import Norms
@@ -27,8 +28,10 @@ CHOICE_SHARE = Fraction(2, 5)
 _MOST_LEAVES = 8
 _MOST_DEGREE = 2**20
 _MOST_LOAD = 2**40
-_CUT = "0.98"
+_NOISE_LEVEL = "0.7"
 """What a cap cuts off is weighed against the error of its noise at this level."""
+_PER_DOUBLING = Fraction(4, 5)
+"""A cap twice as large is chosen exp(4/5) times less often, other things equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class NodeCount:
         The loss of the release: pure, (ε, δ), ρ or μ.
     cap
         ``"bought"``: two fifths of the spend choose how much to count at one vertex, from powers of two up to what
-        `max_degree` implies. ``"public"``: that largest one.
+        `max_degree` implies, and from 1/4096 of it. ``"public"``: that largest one.
     leaves
         Of a star, from 2 to 8.
 
@@ -153,7 +156,14 @@ class NodeCount:
 
     def penalties(self) -> list[int]:
         """What each cap costs in error by its noise, in steps: public."""
-        return [self.noise(cap).error(_CUT) for cap in self.caps]
+        return [self.noise(cap).error(_NOISE_LEVEL) for cap in self.caps]
+
+    def handicaps(self) -> list[Fraction]:
+        """By how much a larger cap's score is raised: it errs more where it is chosen by chance. Public."""
+        choice = self.choice
+        return [
+            2 * _PER_DOUBLING * (cap.bit_length() - 1) / choice.epsilon if choice else Fraction(0) for cap in self.caps
+        ]
 
     def error(self, level: float = 0.95) -> float | None:
         """The half-width of the noise at a level, if the cap is public; a bought one is not known before."""
@@ -164,7 +174,7 @@ class NodeCount:
 
         How long it takes depends on the graph. It is never refused by what the graph is.
         """
-        scores = CapScores(self.caps, self.penalties(), self.resolution, self._extension(graph).truncated)
+        scores = self.scores(self.extension(graph).truncated)
         prices, choice, chosen = self._prices(1), self.choice, 0
         purse = Purse(prices)
         if choice is not None:
@@ -176,7 +186,12 @@ class NodeCount:
         (noisy,) = noise.release([scores.solve(chosen).value])
         return NodeCountRelease(noisy / self.resolution.steps, cap, noise, self.resolution.steps)
 
-    def _extension(self, graph: Graph) -> EdgeFlows | PackedPatterns:
+    def scores(self, truncated: Callable[[int], Truncated]) -> CapScores:
+        """The caps with their scores, from the values of `extension(graph)`. SENSITIVE."""
+        return CapScores(self.caps, self.penalties(), self.handicaps(), self.resolution, truncated)
+
+    def extension(self, graph: Graph) -> EdgeFlows | PackedPatterns:
+        """The truncated counts of a graph, exact or certified, before any noise. SENSITIVE."""
         match self.statistic:
             case "edges":
                 return EdgeFlows(graph)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,6 +16,7 @@ from discreet.graphs.node._caps import CapScores, caps_up_to, choose_cap
 from discreet.graphs.node._count import Cap, check_max_degree, norms_of
 from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows
 from discreet.graphs.node._projection import Name, edge_order, projected_degrees
+from discreet.graphs.node._truncation import Truncated
 from discreet.prices import Additive, Choice, Prices, Purse, check_spend, with_noise
 from discreet.privacy import Loss
 
@@ -42,7 +43,7 @@ def blocks_up_to(cap: int) -> tuple[int, ...]:
 
 
 def block_sums(degrees: NDArray[np.int64], cap: int) -> NDArray[np.int64]:
-    """For each block, over its k, the sum of the numbers of vertices of degree at most k; last, the vertices. SENSITIVE.
+    """For each block, the numbers of vertices of degree at most k, summed over its k; last, the vertices. SENSITIVE.
 
     `degrees` are at most `cap`. Shape (blocks + 1,); the vertices are counted max(1, ⌊cap/8⌋) times. Together the sums
     move by at most `sums_sensitivity(cap)` when a vertex comes or goes: ``proofs/graph_node_degrees.md``.
@@ -168,11 +169,19 @@ class NodeDegrees:
         purse = Purse(self._prices(1))
         if choice is not None:
             purse.pay(choice.loss())
-            chosen = choose_cap(choice, CapScores(self.caps, self.penalties(), HALF_EDGES, EdgeFlows(graph).truncated))
+            chosen = choose_cap(choice, self.scores(EdgeFlows(graph).truncated))
         cap = self.caps[chosen]
+        purse.pay(self.noise(cap).loss(norms_of(sums_sensitivity(cap))))
+        return self.measured(projected_degrees(graph, cap, order), cap)
+
+    def scores(self, truncated: Callable[[int], Truncated]) -> CapScores:
+        """The caps with their scores, from the values of `EdgeFlows(graph)`. SENSITIVE."""
+        return CapScores(self.caps, self.penalties(), [Fraction(0)] * len(self.caps), HALF_EDGES, truncated)
+
+    def measured(self, projected: NDArray[np.int64], cap: int) -> NodeDegreesRelease:
+        """The noisy distribution of degrees that are at most the cap. Costs what is left of `loss()`, uncharged."""
         noise = self.noise(cap)
-        purse.pay(noise.loss(norms_of(sums_sensitivity(cap))))
-        sums = with_noise(block_sums(projected_degrees(graph, cap, order), cap), noise)
+        sums = with_noise(block_sums(projected, cap), noise)
         cumulative, vertices = _distribution(sums, cap)
         return NodeDegreesRelease(cumulative, vertices, cap, sums, noise)
 

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ _WEDGES_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """Patterns that meet the same constrained vertices, counted together. SENSITIVE.
+    """Subgraphs that meet the same constrained vertices, counted together. SENSITIVE.
 
     Attributes
     ----------
@@ -33,29 +32,6 @@ class Groups:
     members: NDArray[np.int64]
     multiplicity: NDArray[np.int64]
     free: int
-
-
-class Patterns(Protocol):
-    """All subgraphs of one shape in one graph. SENSITIVE."""
-
-    @property
-    def vertices(self) -> int:
-        """The number of vertices of the graph."""
-        ...
-
-    @property
-    def total(self) -> int:
-        """The number of patterns."""
-        ...
-
-    @property
-    def loads(self) -> NDArray[np.int64]:
-        """The number of patterns at each vertex, shape (vertices,)."""
-        ...
-
-    def groups(self, constrained: NDArray[np.bool_]) -> Groups:
-        """The patterns, grouped by which constrained vertices they have."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -100,15 +76,18 @@ class Triangles:
         corners = np.concatenate(parts) if parts else np.empty((0, 3), np.int64)
         return np.argsort(rank)[corners]
 
-    @cached_property
+    @property
     def total(self) -> int:
+        """How many there are."""
         return len(self.corners)
 
     @cached_property
     def loads(self) -> NDArray[np.int64]:
+        """How many there are at each vertex."""
         return np.bincount(self.corners.ravel(), minlength=self.vertices)
 
     def groups(self, constrained: NDArray[np.bool_]) -> Groups:
+        """The triangles, grouped by their constrained vertices."""
         members = np.where(constrained[self.corners], self.corners, self.vertices)
         return _merged(members, np.ones(len(members), np.int64), self.vertices)
 
@@ -132,6 +111,7 @@ class Stars:
 
     @cached_property
     def total(self) -> int:
+        """How many there are."""
         return sum(math.comb(d, self.leaves) for d in self.degrees.tolist())
 
     @cached_property
@@ -166,6 +146,10 @@ class Stars:
         if not rows:
             return Groups(np.empty((0, k + 1), np.int64), np.empty(0, np.int64), 0)
         return _merged(np.concatenate(rows), np.concatenate(counts), n)
+
+
+Patterns = Triangles | Stars
+"""All subgraphs of one shape in one graph."""
 
 
 def _subsets(n: int, size: int) -> NDArray[np.int64]:

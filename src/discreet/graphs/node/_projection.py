@@ -22,8 +22,8 @@ def edge_order(graph: Graph, names: Sequence[Name], salt: bytes) -> NDArray[np.i
 
     `names` are the values that name the vertices, all different; `salt` has up to 64 bytes. Neither the number of a
     vertex, nor the row of an edge, nor what other edges there are moves two edges past each other: so the order of the
-    graph without a vertex is this order without its edges. Returns positions in `graph.ends`, shape (edges,). SENSITIVE.
-    Raises `ParameterError` if the names are not one for each vertex, and different.
+    graph without a vertex is this order without its edges. Returns positions in `graph.ends`, shape (edges,).
+    SENSITIVE. Raises `ParameterError` if the names are not one for each vertex, and different.
 
     >>> edge_order(Graph.from_pairs([(0, 1), (1, 2)]), ["ann", "bob", "cyd"], b"salt").tolist()
     [1, 0]
