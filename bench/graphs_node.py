@@ -61,6 +61,7 @@ class Truncations:
         self.extension = count.extension(graph)
         self.solved: dict[int, Truncated] = {}
         self.cpu = 0.0
+        self.large = graph.edges > 50_000
 
     def truncated(self, cap: int) -> Truncated:
         if cap not in self.solved:
@@ -82,7 +83,11 @@ def ours(count: NodeCount, values: Truncations, runs: int) -> np.ndarray:
 
 
 def race(count: NodeCount, values: Truncations, epsilon: float, runs: int, failure: float = 0.1) -> np.ndarray:
-    """R2T over the caps 2, 4, … up to the public bound; small ones that cannot win are not computed."""
+    """R2T over the caps 2, 4, … up to the public bound; those that cannot win in any run are not computed.
+
+    On a large graph the program of a small cap has millions of variables: below 1/256 of the largest cap R2T has the
+    bound by a larger cap's dual instead of the value, which is in its favour.
+    """
     rounds = math.ceil(math.log2(count.largest_cap))
     drawn = np.random.default_rng(2022).laplace(size=(rounds + 1, runs))
     best = np.zeros(runs)
@@ -91,6 +96,9 @@ def race(count: NodeCount, values: Truncations, epsilon: float, runs: int, failu
         shift = scale * (drawn[j] - math.log(rounds / failure))
         below = [v.value - v.slope * (c - cap) for c, v in values.solved.items() if c >= cap]
         if below and (min(below) / count.resolution.steps + shift <= best).all():
+            continue
+        if values.large and cap < count.largest_cap / 256:
+            best = np.maximum(best, min(below) / count.resolution.steps + shift)
             continue
         best = np.maximum(best, values.truncated(cap).value / count.resolution.steps + shift)
     return best
@@ -126,8 +134,8 @@ def public(graph: Graph, runs: int) -> None:
             cut = graph.edges - true_count(count, values)
             errors = np.abs(ours(count, values, runs) - graph.edges)
             print(
-                f"  edges, max_degree {bound:5,} public, eps {epsilon:3}: mean error {errors.mean():,.0f}, cut {cut:,.1f}"
-                f"; D/eps {bound / float(epsilon):,.0f}",
+                f"  edges, max_degree {bound:5,} public, eps {epsilon:3}: mean error {errors.mean():,.0f}, "
+                f"cut {cut:,.1f}; D/eps {bound / float(epsilon):,.0f}",
                 flush=True,
             )
 
@@ -144,7 +152,7 @@ def degrees(graph: Graph, runs: int) -> None:
     generator, order = np.random.default_rng(2016), edge_order(graph, names, SALT)
     scores = question.scores(cache(EdgeFlows(graph).truncated))
     ours = []
-    for _ in range(min(runs, 500)):
+    for _ in range(min(runs, 200)):
         cap = question.caps[choose_cap(question.choice, scores)]
         ours.append(question.measured(projected_degrees(graph, cap, order), cap))
     distances = [distance(release.cumulative, true) for release in ours]

@@ -66,7 +66,7 @@ class CapScores:
         """The exact score."""
         quality = self.solve(i).value - self.penalties[i]
         worst = max(self._distance(j, self._quality(j), i, quality) for j in self.solved)
-        for j in range(len(self.caps)):
+        for j in reversed(range(len(self.caps))):  # each larger cap tightens the bounds on smaller ones
             if j not in self.solved:
                 most = self._most(j)
                 if most is None or self._distance(j, most, i, quality) > worst:

@@ -149,10 +149,9 @@ class NodeCount:
 
     def loss(self) -> Loss:
         """The loss of a release: within the spend. Source: adaptive composition of the choice and the noise."""
-        sensitivity = self.resolution.sensitivity(self.largest_cap)
-        noise = self.noise(self.largest_cap).loss(norms_of(sensitivity))
-        choice = self.choice
-        return noise if choice is None else choice.loss() + noise
+        prices, choice = self._prices(1), self.choice
+        cost = prices.cost(self.noise(self.largest_cap).loss(norms_of(self.resolution.sensitivity(self.largest_cap))))
+        return prices.budget(cost + (prices.cost(choice.loss()) if choice else 0))
 
     def penalties(self) -> list[int]:
         """What each cap costs in error by its noise, in steps: public."""

@@ -146,9 +146,9 @@ class NodeDegrees:
 
     def loss(self) -> Loss:
         """The loss of a release: within the spend."""
-        noise = self.noise(self.max_degree).loss(norms_of(sums_sensitivity(self.max_degree)))
-        choice = self.choice
-        return noise if choice is None else choice.loss() + noise
+        prices, choice = self._prices(1), self.choice
+        cost = prices.cost(self.noise(self.max_degree).loss(norms_of(sums_sensitivity(self.max_degree))))
+        return prices.budget(cost + (prices.cost(choice.loss()) if choice else 0))
 
     def penalties(self) -> list[int]:
         """What the noise of each cap counts as, in half edges: public.

@@ -19,7 +19,7 @@ __all__ = ["PACKED", "PackedPatterns", "Resolution", "Truncated", "certified", "
 _BITS, _MOST_BITS = 30, 50
 _INT64_BITS = 62
 _GAP = 8192
-"""The interior point stops at this part of the cap: an eighth of the tolerance."""
+"""The interior point stops at this part of the cap: an eighth of the tolerance, of which rounding takes up to half."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ class Truncated:
     slope: int
 
 
-PACKED = Resolution(steps=1024, slack=1)
-"""What the solver may leave open is 1/1024 of the cap, which the noise is scaled up by."""
+PACKED = Resolution(steps=4096, slack=4)
+"""What the solver may leave open is 1/1024 of the cap, rounding included: the noise is scaled up by so much."""
 
 
 @dataclass(frozen=True, slots=True)
