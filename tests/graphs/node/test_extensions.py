@@ -102,14 +102,14 @@ def patterns_of(name: str, graph: Graph) -> list[tuple[int, ...]]:
 def test_the_value_is_that_of_the_linear_program(name: str) -> None:
     value, resolution, *_ = CASES[name]
     cut = 0
-    for graph in [*small(4), *list(small(0, drawn=25))]:
+    for graph in small(3, drawn=15):
         patterns = patterns_of(name, graph)
         for cap in CAPS[name]:
             exact = program(patterns, graph.vertices, cap)
             above = value(graph, cap) / resolution.steps - exact
             assert -1e-6 <= above <= resolution.slack * cap / resolution.steps + 1e-6
             cut += exact < len(patterns) - 0.5
-    assert cut > 20
+    assert cut > 8
 
 
 def grouped(patterns: Patterns, cap: int) -> Groups:
@@ -117,15 +117,15 @@ def grouped(patterns: Patterns, cap: int) -> Groups:
 
 
 def cut_cases() -> list[tuple[Groups, int, int]]:
-    graphs = list(small(0, drawn=25))
+    graphs = list(small(0, drawn=14))
     shapes = [(Triangles(g.vertices, g.ends), 2) for g in graphs] + [(Stars(g.vertices, g.ends, 2), 5) for g in graphs]
     cases = [(grouped(shape, cap), shape.vertices, cap) for shape, cap in shapes]
-    return [(groups, n, cap) for groups, n, cap in cases if 0 < len(groups.members) <= 60]
+    return [(groups, n, cap) for groups, n, cap in cases if 0 < len(groups.members) <= 40]
 
 
 def test_the_exact_method_gives_a_feasible_optimum() -> None:
     cases = cut_cases()
-    assert len(cases) > 15
+    assert len(cases) > 8
     for groups, n, cap in cases:
         weights, prices = exact_packing(groups.members, groups.multiplicity, n, cap)
         m = [Fraction(int(each)) for each in groups.multiplicity]
@@ -145,7 +145,7 @@ def test_whatever_a_solver_returns_no_value_is_certified_beyond_the_tolerance() 
     for groups, n, cap in cut_cases():
         exact = exactly(groups, n, cap)
         good = solve_packing(groups.members, groups.multiplicity, n, cap, cap / 8192)
-        for size in (0, 1e-6, 1e-4, 1e-3, 1e-2, 1):
+        for size in (0, 1e-5, 1e-3, 1e-2, 1):
             spoilt = Packing(
                 good.weights + size * generator.normal(size=len(good.weights)),
                 good.prices + size * generator.normal(size=n),
@@ -159,7 +159,7 @@ def test_whatever_a_solver_returns_no_value_is_certified_beyond_the_tolerance() 
                 assert less - 1 <= value.value - value.slope * (cap - smaller)
             else:
                 assert size > 0
-    assert accepted > 30
+    assert accepted > 15
     nothing = Packing(np.full(len(groups.members), np.nan), np.full(n, np.inf))
     assert certified(groups, nothing, n, cap) is None
 

@@ -108,7 +108,7 @@ def certified(groups: Groups, packing: Packing, vertices: int, cap: int) -> Trun
     kind, bits = _arithmetic(int(m.sum()) + groups.free, cap, vertices)
     scale = 1 << bits
     prices = _integers(packing.prices, 0, 1, scale, kind)
-    at_members = np.append(prices, kind(0))[members].sum(axis=1)
+    at_members = np.append(prices, np.zeros(1, kind))[members].sum(axis=1)
     dual = cap * int(prices.sum()) + int((m.astype(kind) * np.maximum(scale - at_members, 0)).sum())
     weights = _feasible(_integers(packing.weights, 0, 1, scale, kind), groups, vertices, cap * scale, kind)
     value = _up((dual + groups.free * scale) * PACKED.steps, scale)
