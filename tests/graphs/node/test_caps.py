@@ -107,8 +107,8 @@ def test_small_caps_that_are_hardly_chosen_are_not_computed() -> None:
 
 @pytest.mark.parametrize("kind", [PermuteAndFlip, Exponential])
 def test_choices_have_the_law_of_the_mechanism(kind: type[PermuteAndFlip] | type[Exponential]) -> None:
-    """Each bin of 2,000 choices is within 6.5 standard deviations: a false alarm in 1e-9 for so few bins."""
-    generator, draws = np.random.default_rng(11), 2_000
+    """Each bin of 800 choices is within 6.5 standard deviations: a false alarm in 1e-9 for so few bins."""
+    generator, draws = np.random.default_rng(11), 800
     resolution = Resolution(8, 1)
     caps = caps_up_to(40)
     values = Concave(generator, caps, resolution)

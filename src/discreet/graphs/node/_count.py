@@ -25,7 +25,7 @@ Cap = Literal["public", "bought"]
 
 CHOICE_SHARE = Fraction(2, 5)
 """Of the spend, for the choice of a cap."""
-_MOST_LEAVES = 8
+_MOST_LEAVES = 3
 _MOST_DEGREE = 2**20
 _MOST_LOAD = 2**40
 _NOISE_LEVEL = "0.7"
@@ -76,7 +76,7 @@ class NodeCount:
         ``"bought"``: two fifths of the spend choose how much to count at one vertex, from powers of two up to what
         `max_degree` implies, and from 1/4096 of it. ``"public"``: that largest one.
     leaves
-        Of a star, from 2 to 8.
+        Of a star, 2 or 3.
 
     The count is the largest total of weights from 0 to 1 of the subgraphs such that no vertex has more than the cap:
     the count itself if no vertex has more, and moved by at most the cap by a vertex that comes or goes. Raises
@@ -103,7 +103,7 @@ class NodeCount:
         if self.cap not in ("public", "bought"):
             raise ParameterError(f"cap must be 'public' or 'bought', got {self.cap!r}")
         if isinstance(self.leaves, bool) or not isinstance(self.leaves, int) or not 2 <= self.leaves <= _MOST_LEAVES:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"a star has from 2 to {_MOST_LEAVES} leaves, got {self.leaves!r}")
+            raise ParameterError(f"a star has 2 or {_MOST_LEAVES} leaves, got {self.leaves!r}")
         if self.largest_cap > _MOST_LOAD:
             raise ParameterError(
                 f"a vertex of {self.max_degree:,} edges may be in {self.largest_cap:,} of these subgraphs, and at most "
@@ -171,7 +171,8 @@ class NodeCount:
     def release(self, graph: Graph) -> NodeCountRelease:
         """The noisy count. Costs `loss()`, **and charges nobody**: this is the raw toolbox.
 
-        How long it takes depends on the graph. It is never refused by what the graph is.
+        How long it takes, and how much memory, depends on the graph: for stars, on the pairs or triples of leaves that
+        are above a cap that is looked at.
         """
         scores = self.scores(self.extension(graph).truncated)
         prices, choice, chosen = self._prices(1), self.choice, 0

@@ -10,9 +10,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Groups", "Patterns", "Stars", "Triangles"]
+__all__ = ["Groups", "Patterns", "Stars", "Triangles", "exact_sum"]
 
 _WEDGES_AT_ONCE = 1 << 22
+_MOST = 1 << 50
+"""Loads and multiplicities are cut to this, which is more than any cap: both matter only up to the cap."""
+_HALF = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +27,8 @@ class Groups:
     members
         The constrained vertices of each group, shape (groups, size); a row is filled up with the number of vertices.
     multiplicity
-        How many patterns each group has, shape (groups,), each at least 1.
+        How many patterns each group has, shape (groups,), each at least 1, and cut to 2**50: more than any cap on what
+        one vertex has, so that it is the same program.
     free
         How many patterns meet no constrained vertex.
     """
@@ -116,13 +120,13 @@ class Stars:
 
     @cached_property
     def loads(self) -> NDArray[np.int64]:
-        """As a centre C(d, k), and as a leaf C(d − 1, k − 1) of each neighbour."""
-        degrees, k = self.degrees.tolist(), self.leaves
-        loads = np.array([math.comb(d, k) for d in degrees], np.int64)
-        as_leaf = np.array([math.comb(d - 1, k - 1) if d else 0 for d in degrees], np.int64)
-        for near, far in ((0, 1), (1, 0)):
-            np.add.at(loads, self.ends[:, near], as_leaf[self.ends[:, far]])
-        return loads
+        """How many there are at each vertex: C(d, k) as a centre, C(d − 1, k − 1) as a leaf of each neighbour."""
+        degrees, k = self.degrees, self.leaves
+        loads = _binomials(degrees, k)
+        as_leaf = _binomials(degrees - 1, k - 1)
+        for near, far in ((0, 1), (1, 0)):  # floats are exact up to 2**53, and what is above stays above 2**50
+            loads += np.bincount(self.ends[:, near], as_leaf[self.ends[:, far]], minlength=self.vertices)
+        return np.minimum(loads, _MOST).astype(np.int64)
 
     def groups(self, constrained: NDArray[np.bool_]) -> Groups:
         """A centre's stars with the same constrained leaves are one group, whichever their other leaves are."""
@@ -142,7 +146,7 @@ class Stars:
                 row[:, :size] = chosen
                 row[:, k] = centre if constrained[centre] else n
                 rows.append(row)
-                counts.append(np.full(len(chosen), math.comb(others, k - size), np.int64))
+                counts.append(np.full(len(chosen), min(math.comb(others, k - size), _MOST), np.int64))
         if not rows:
             return Groups(np.empty((0, k + 1), np.int64), np.empty(0, np.int64), 0)
         return _merged(np.concatenate(rows), np.concatenate(counts), n)
@@ -167,11 +171,28 @@ def _merged(members: NDArray[np.int64], multiplicity: NDArray[np.int64], n: int)
     """Equal sets of members as one group; those without any are free."""
     ordered = np.sort(members, axis=1)
     bound = ordered[:, 0] < n if len(ordered) else np.empty(0, np.bool_)
-    free = int(multiplicity[~bound].sum())
+    free = exact_sum(multiplicity[~bound])
     ordered, multiplicity = ordered[bound], multiplicity[bound]
     if not len(ordered):
         return Groups(ordered, multiplicity, free)
     order = np.lexsort(ordered.T[::-1])
     ordered, multiplicity = ordered[order], multiplicity[order]
     first = np.flatnonzero(np.r_[True, (ordered[1:] != ordered[:-1]).any(axis=1)])
-    return Groups(ordered[first], np.add.reduceat(multiplicity, first), free)
+    high = np.minimum(np.add.reduceat(multiplicity >> _HALF, first), _MOST >> _HALF)
+    low = np.add.reduceat(multiplicity & ((1 << _HALF) - 1), first)
+    return Groups(ordered[first], np.minimum((high << _HALF) + low, _MOST), free)
+
+
+def exact_sum(values: NDArray[np.int64]) -> int:
+    """The sum of numbers of 0 or more, beyond 64 bits as well.
+
+    >>> exact_sum(np.array([2**62, 2**62, 1])) == 2**63 + 1
+    True
+    """
+    return (int((values >> _HALF).sum()) << _HALF) + int((values & ((1 << _HALF) - 1)).sum())
+
+
+def _binomials(degrees: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+    """C(d, k) for each degree, cut to 2**50."""
+    different, place = np.unique(degrees, return_inverse=True)
+    return np.array([float(min(math.comb(max(d, 0), k), _MOST)) for d in different.tolist()])[place]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.graphs.node._interior_point import Packing, solve_packing
-from discreet.graphs.node._patterns import Groups, Patterns
+from discreet.graphs.node._patterns import Groups, Patterns, exact_sum
 from discreet.graphs.node._simplex import exact_packing
 from discreet.graphs.node._solver import solve_by_library
 
@@ -105,7 +105,7 @@ def certified(groups: Groups, packing: Packing, vertices: int, cap: int) -> Trun
     above it by more than the tolerance. None if that is not shown.
     """
     members, m = groups.members, groups.multiplicity
-    kind, bits = _arithmetic(int(m.sum()) + groups.free, cap, vertices)
+    kind, bits = _arithmetic(exact_sum(m) + groups.free, cap, vertices)
     scale = 1 << bits
     prices = _integers(packing.prices, 0, 1, scale, kind)
     at_members = np.append(prices, np.zeros(1, kind))[members].sum(axis=1)
