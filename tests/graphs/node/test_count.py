@@ -10,6 +10,7 @@ from discreet.errors import ParameterError
 from discreet.graphs import Graph, counts
 from discreet.graphs.node import NodeCount, Stars
 from discreet.privacy import approx, mu, pure, rho
+from tests.graphs.node.laws import Computed
 
 GRAPH = Graph.from_networkx(nx.gnp_random_graph(40, 0.2, seed=1))
 
@@ -48,10 +49,12 @@ def test_a_spend_without_end_gives_the_count_where_nothing_is_cut() -> None:
 
 
 def test_a_cap_is_chosen_near_what_the_graph_needs() -> None:
-    """At ε = 5 a cap above 128, or of at most 4, has a score that is worse by more than 60, and so exp(-60)."""
+    """By the exact law of the choice: all degrees are 16, and the public bound is far above."""
     big = Graph.from_networkx(nx.random_regular_graph(16, 600, seed=2))
-    chosen = {NodeCount("edges", 4096, pure(20)).release(big).cap for _ in range(20)}
-    assert chosen <= {8, 16, 32, 64, 128}
+    count = NodeCount("edges", 4096, pure(2))
+    law = dict(zip(count.caps, Computed(count, big).law, strict=True))
+    assert law[16] > 0.5 and law[16] + law[32] + law[64] > 0.8
+    assert sum(cap * chance for cap, chance in law.items()) < 8 * 16
 
 
 def test_the_largest_cap_is_what_the_degree_implies() -> None:
