@@ -40,6 +40,7 @@ __all__ = [
     "Budget",
     "Column",
     "ColumnType",
+    "DeclaredGraph",
     "Key",
     "PersonPath",
     "Policy",
@@ -121,7 +122,10 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
     def __repr__(self) -> str:
-        values = ((name, getattr(self, name), field.default) for name, field in type(self).model_fields.items())
+        values = (
+            (name, getattr(self, name), field.get_default(call_default_factory=True))
+            for name, field in type(self).model_fields.items()
+        )
         given = (f"{name}={source_repr(value)}" for name, value, default in values if value != default)
         return f"{type(self).__name__}({', '.join(given)})"
 
@@ -320,12 +324,55 @@ class Budget(_Part):
             raise ValueError(str(error)) from None
 
 
+class DeclaredGraph(_Part):
+    """A graph whose edges are the rows of a table, and whom it protects: single edges, or people with all of theirs.
+
+    `ends` are the two columns that hold the ends of an edge. `nodes` is the column, ``"people.id"``, whose public
+    values are the vertices; the public values of the ends if it is not given. Under ``"edge"`` the vertices are public.
+    Loops and repeats do not count, nor does a direction. `max_degree` is, under ``"node"``, a public cap.
+    """
+
+    edges: str
+    ends: Annotated[list[str], Field(min_length=2, max_length=2)]
+    protects: Literal["edge", "node"]
+    nodes: str | None = None
+    max_degree: _Cap | None = None
+
+    def check(self, tables: Mapping[str, Table], relation: Relation) -> None:
+        """Raise `ValueError` if it is about no such table or columns, or has no public vertices."""
+        if self.edges not in tables or tables[self.edges].public:
+            raise ValueError(f"edges = {self.edges!r} is no private table of the policy")
+        table = tables[self.edges]
+        if self.ends[0] == self.ends[1] or not all(end in table.columns for end in self.ends):
+            raise ValueError(f"ends are two columns of {self.edges}, declared with their types")
+        if self.protects == "edge":
+            if table.unit != "rows":
+                raise ValueError(f'with protects = "edge" every row of {self.edges} is an edge: set its unit = "rows"')
+            if relation != "add_remove":
+                raise ValueError('graphs that differ in one edge are neighbours under relation = "add_remove" alone')
+            if self.max_degree is not None:
+                raise ValueError('max_degree is for protects = "node"; leave it out')
+        home, _, column = (self.nodes or f"{self.edges}.{self.ends[0]}").partition(".")
+        if home not in tables or column not in tables[home].columns:
+            raise ValueError(f'nodes is a column of the policy, as "people.id", and {self.nodes!r} is none')
+        types = {tables[home].columns[column].type, *(table.columns[end].type for end in self.ends)}
+        if len(types) > 1:
+            raise ValueError(f"both ends and {home}.{column} must be of one type")
+        if self.protects == "edge":
+            for place, name in ((table, self.ends[0]), (table, self.ends[1]), (tables[home], column)):
+                declared = place.columns[name]
+                if declared.keys is None and not (declared.type == "int" and declared.bounds):
+                    raise ValueError(
+                        f"under edge privacy the vertices are public: give {name} keys, or bounds of whole numbers"
+                    )
+
+
 class Policy(_Part):
     """The public facts of a source. See the module docstring; load one with `load_policy`.
 
     `people` is the name of the people whom its tables are about: policies that share a ledger are about the same.
     `part` says that all of them are in this part of the people, as the ledger names it; the owner vouches that nobody
-    is in two parts.
+    is in two parts. `graphs` have edges that are rows of its tables.
     """
 
     version: Annotated[str, Field(min_length=1)]
@@ -334,9 +381,17 @@ class Policy(_Part):
     relation: Relation = "add_remove"
     budget: Budget | None = None
     tables: Annotated[dict[str, Table], Field(min_length=1)]
+    graphs: dict[str, DeclaredGraph] = Field(default_factory=dict[str, DeclaredGraph])
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        for name, graph in self.graphs.items():
+            try:
+                graph.check(self.tables, self.relation)
+            except ValueError as error:
+                raise ValueError(f"graphs.{name}: {error}") from None
+        if len({graph.protects for graph in self.graphs.values()}) > 1:
+            raise ValueError("graphs that protect edges and graphs that protect people need a policy and a ledger each")
         folded = [name.casefold() for name in self.tables]
         if len(set(folded)) != len(folded):
             raise ValueError("table names may not differ by case alone")
@@ -361,6 +416,11 @@ class Policy(_Part):
             raise ValueError(f"tables.{table}.unit: the path ends in {at}, whose rows have no column for the person")
         return self.tables[at]
 
+    @property
+    def counts(self) -> Literal["people", "edges"]:
+        """Whose losses its ledger counts: of single edges, if it has a graph that protects these."""
+        return "edges" if any(each.protects == "edge" for each in self.graphs.values()) else "people"
+
     def unit(self, table: str) -> Unit:
         """Whom a table protects, and against which neighbour. A public table protects nobody: ask for private ones."""
         name = self._owner(table).person
@@ -380,7 +440,7 @@ class Policy(_Part):
         content = self.model_dump()
         for table in content["tables"].values():
             _drop_defaults(table, Table, ("public", "key"))
-        _drop_defaults(content, Policy, ("people", "part"))
+        _drop_defaults(content, Policy, ("people", "part", "graphs"))
         if content["budget"] is not None:
             _drop_defaults(content["budget"], Budget, ("every", "until"))
         canonical = json.dumps(content, default=str, sort_keys=True, separators=(",", ":"))
@@ -445,7 +505,7 @@ def _problems(error: ValidationError) -> list[tuple[tuple[str, ...], str]]:
 def _drop_defaults(content: dict[str, Any], model: type[_Part], later: tuple[str, ...]) -> None:
     """Keys that the first policies did not have are left out of the digest where they say nothing."""
     for name in later:
-        if content[name] == model.model_fields[name].default:
+        if content[name] == model.model_fields[name].get_default(call_default_factory=True):
             del content[name]
 
 

@@ -47,6 +47,7 @@ from sampler_laws import (
     laplace_log_normal_around,
     normal,
     orders,
+    pareto_around,
     stairs,
     student_around,
     uniform,
@@ -197,6 +198,7 @@ _NAMES = (
     "rounded_laplace",
     "rounded_laplace_log_normal",
     "rounded_laplace_noise",
+    "rounded_pareto",
     "rounded_student_t",
     "rounded_uniform_log_normal",
     "staircase",
@@ -265,6 +267,9 @@ class _Samplers:
 
     def rounded_laplace(self, center: Fraction, scale: Fraction) -> int:
         return self.draw(laplace_around(Fraction(center), Fraction(scale), self._tail))
+
+    def rounded_pareto(self, center: Fraction, scale: Fraction, shape: int) -> int:
+        return self.draw(pareto_around(Fraction(center), Fraction(scale), shape, self._tail))
 
     def rounded_student_t(self, center: Fraction, scale: Fraction, degrees: int) -> int:
         return self.draw(student_around(Fraction(center), Fraction(scale), degrees, self._tail))

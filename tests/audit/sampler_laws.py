@@ -166,6 +166,16 @@ def student_around(center: Fraction, scale: Fraction, degrees: int, tail: Fracti
 
 
 @lru_cache(maxsize=4096)
+def pareto_around(center: Fraction, scale: Fraction, shape: int, tail: Fraction) -> Weights:
+    """Section 14: Z of either sign with P(|Z| > z) = (1 + z)**−shape."""
+    reach = math.ceil(float(scale) * (float(tail) ** (-1 / shape) - 1)) + 1
+    if reach > 10**5:
+        raise NotEnumerable(f"this noise of scale {float(scale):.3g} has {2 * reach} outcomes; give a larger tail")
+    with mpmath.workprec(_PRECISION):
+        return _around(center, scale, reach, lambda z: (1 + z) ** -shape / 2)
+
+
+@lru_cache(maxsize=4096)
 def uniform_log_normal_around(center: Fraction, scale: Fraction, sigma: Fraction, tail: Fraction) -> Weights:
     """Section 9: X · e**(σY), X uniform on [−1, 1]. P(X e**(σY) > t) = E max(0, 1 − t e**(−σY)) / 2."""
     with mpmath.workprec(_PRECISION):

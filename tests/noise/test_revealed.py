@@ -17,6 +17,7 @@ from discreet.errors import ParameterError
 from discreet.noise import (
     rounded_laplace,
     rounded_laplace_log_normal,
+    rounded_pareto,
     rounded_student_t,
     rounded_uniform_log_normal,
 )
@@ -24,6 +25,7 @@ from discreet.noise._exp import exp_bounds
 from discreet.noise._rounded_laplace import Laplace, Uniform, happens, nearest
 from discreet.noise._rounded_laplace import _falling as laplace_chance
 from discreet.noise._rounded_log_normal import LogNormal, Symmetric, _whole_of_normal
+from discreet.noise._rounded_pareto import Pareto
 from discreet.noise._rounded_student_t import _falling, _rising, _Student
 
 SIGMA = Fraction(4, 5)
@@ -51,11 +53,24 @@ class LaplaceLogNormal:
         return np.array([stats.laplace.cdf(each * rates) @ weight for each in np.atleast_1d(z)]) / weight.sum()
 
 
+class TwoSidedPareto:
+    """P(|Z| > z) = (1 + z)**−shape, with any sign."""
+
+    def __init__(self, shape: int) -> None:
+        self.shape = shape
+
+    def cdf(self, z):
+        tail = (1 + np.abs(z)) ** -float(self.shape) / 2
+        return np.where(np.asarray(z) < 0, tail, 1 - tail)
+
+
 LAWS = {
     "laplace": (Laplace, stats.laplace()),
     "cauchy": (lambda source: _Student(1, source), stats.cauchy()),
     "student 3": (lambda source: _Student(2, source), stats.t(3, scale=3**-0.5)),
     "student 5": (lambda source: _Student(3, source), stats.t(5, scale=5**-0.5)),
+    "pareto 1": (lambda source: Pareto(1, source), TwoSidedPareto(1)),
+    "pareto 16": (lambda source: Pareto(16, source), TwoSidedPareto(16)),
     "laplace log-normal": (lambda source: LogNormal(Laplace(source), SIGMA, source), LaplaceLogNormal),
     "uniform log-normal": (lambda source: LogNormal(Symmetric(source), SIGMA, source), UniformLogNormal),
 }
@@ -65,6 +80,8 @@ PUBLIC = {
     "cauchy": lambda c, s: rounded_student_t(c, s, 1),
     "student 3": lambda c, s: rounded_student_t(c, s, 3),
     "student 5": lambda c, s: rounded_student_t(c, s, 5),
+    "pareto 1": lambda c, s: rounded_pareto(c, s, 1),
+    "pareto 16": lambda c, s: rounded_pareto(c, s, 16),
     "laplace log-normal": lambda c, s: rounded_laplace_log_normal(c, s, SIGMA),
     "uniform log-normal": lambda c, s: rounded_uniform_log_normal(c, s, SIGMA),
 }
@@ -213,6 +230,9 @@ def test_bad_arguments_are_refused() -> None:
     for degrees in (0, 2, -1, True, 1.0):
         with pytest.raises(ParameterError, match="degrees"):
             rounded_student_t(Fraction(0), Fraction(1), degrees)
+    for shape in (0, -1, True, 1.0, 2**16 + 1):
+        with pytest.raises(ParameterError, match="shape"):
+            rounded_pareto(Fraction(0), Fraction(1), shape)
     for draw in (rounded_laplace_log_normal, rounded_uniform_log_normal):
         for sigma in (Fraction(-1, 9), Fraction(101)):
             with pytest.raises(ParameterError, match="sigma"):
@@ -221,6 +241,7 @@ def test_bad_arguments_are_refused() -> None:
 
 def test_no_argument_takes_a_seed_or_a_source() -> None:
     assert list(inspect.signature(rounded_laplace).parameters) == ["center", "scale"]
+    assert list(inspect.signature(rounded_pareto).parameters) == ["center", "scale", "shape"]
     assert list(inspect.signature(rounded_student_t).parameters) == ["center", "scale", "degrees"]
     for draw in (rounded_laplace_log_normal, rounded_uniform_log_normal):
         assert list(inspect.signature(draw).parameters) == ["center", "scale", "sigma"]

@@ -88,6 +88,7 @@ def test_vectors_of_noise(sampler: str, scale: int, size: int, bound: float) -> 
 SCALE = Fraction(1000)
 SINGLES: dict[str, Callable[[], int]] = {
     "rounded_laplace": lambda: noise.rounded_laplace(Fraction(0), SCALE),
+    "rounded_pareto 16": lambda: noise.rounded_pareto(Fraction(0), SCALE, 16),
     "rounded_student_t 1": lambda: noise.rounded_student_t(Fraction(0), SCALE, 1),
     "rounded_student_t 3": lambda: noise.rounded_student_t(Fraction(0), SCALE, 3),
 }

@@ -14,6 +14,7 @@ from discreet.cli.audit import _audit
 from discreet.cli.census import _app as _census
 from discreet.cli.collect import _app as _collect
 from discreet.cli.demo import _demo
+from discreet.cli.graph import _app as _graph
 from discreet.cli.learn import _evaluate, _predict, _train
 from discreet.cli.ledger import _app as _ledger
 from discreet.cli.policy import _app as _policy
@@ -86,6 +87,7 @@ app.add_typer(_ledger.ledgers, name="ledger")
 app.add_typer(_collect.collecting, name="collect")
 app.add_typer(_synth.synthesizing, name="synth")
 app.add_typer(_census.publishing, name="census")
+app.add_typer(_graph.graphing, name="graph")
 app.add_typer(_attack.attacking, name="attack")
 
 app.command(epilog=_demo.EXAMPLES)(careful(_demo.demo))

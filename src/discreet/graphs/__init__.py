@@ -5,5 +5,30 @@ The second is far stronger: with ε per edge, a person with k edges is protected
 """
 
 from discreet.graphs._graph import Graph
+from discreet.graphs._private_graph import PrivateGraph, plan_count
+from discreet.graphs._private_graph import open_graph as open  # noqa: A004
+from discreet.graphs.edge import (
+    COUNT_KIND,
+    DEGREES_KIND,
+    CountGraph,
+    GraphCount,
+    GraphDegrees,
+    GraphPlan,
+    ReleaseDegrees,
+    SmoothCount,
+)
 
-__all__ = ["Graph"]
+__all__ = [
+    "COUNT_KIND",
+    "DEGREES_KIND",
+    "CountGraph",
+    "Graph",
+    "GraphCount",
+    "GraphDegrees",
+    "GraphPlan",
+    "PrivateGraph",
+    "ReleaseDegrees",
+    "SmoothCount",
+    "open",
+    "plan_count",
+]

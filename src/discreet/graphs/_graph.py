@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class Graph:
 
     vertices: int
     ends: NDArray[np.int64]
+    computed: dict[str, Any] = field(default_factory=dict[str, Any], init=False, repr=False)
+    """What counts have worked out of the graph, so that it is not worked out again."""
 
     def __post_init__(self) -> None:
         vertices, ends = _checked_vertices(self.vertices), _as_pairs(self.ends)
@@ -82,9 +84,11 @@ class Graph:
         n = _checked_vertices(int(ends.max(initial=-1)) + 1 if vertices is None else vertices)
         if ends.size and (ends.min() < 0 or ends.max() >= n):
             raise ParameterError(f"the vertices of a graph of {n} are the numbers from 0 to {n - 1}")
-        low, high = ends.min(axis=1), ends.max(axis=1)
-        keys = np.unique((low * n + high)[low < high])
-        return cls(n, np.column_stack(np.divmod(keys, n)) if keys.size else np.empty((0, 2), np.int64))
+        low, high = np.minimum(ends[:, 0], ends[:, 1]), np.maximum(ends[:, 0], ends[:, 1])
+        keys = np.sort((low * n + high)[low < high])
+        keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
+        low = keys // max(n, 1)
+        return cls(n, np.column_stack([low, keys - low * n]))
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Graph:

@@ -37,6 +37,7 @@ def open_for(
             people=policy.people,
             relation=policy.relation,
             parts=() if policy.part is None else (policy.part,),
+            counts=policy.counts,
         )
         if account is None:
             return owned
@@ -59,8 +60,11 @@ def check_policy_match(ledger: Ledger, policy: Policy) -> None:
             f"the ledger counts the losses of {facts.people!r}, and the policy is about {policy.people!r}; use the "
             "ledger of those people"
         )
-    if facts.counts != "people":
-        raise LedgerError(f"the ledger counts the losses of {facts.counts}, and a policy is about people; use another")
+    if facts.counts != policy.counts:
+        subject = (
+            "a policy is about people" if policy.counts == "people" else "the policy has a graph that protects edges"
+        )
+        raise LedgerError(f"the ledger counts the losses of {facts.counts}, and {subject}; use another")
     if policy.part is not None and policy.part not in facts.parts:
         raise LedgerError(
             f"the ledger has no part {policy.part!r} of its people, and parts are fixed when it is made; leave it "

@@ -14,6 +14,7 @@ from discreet.noise._rounded_gaussian import rounded_gaussian
 from discreet.noise._rounded_laplace import rounded_laplace
 from discreet.noise._rounded_laplace_noise import rounded_laplace_noise
 from discreet.noise._rounded_log_normal import rounded_laplace_log_normal, rounded_uniform_log_normal
+from discreet.noise._rounded_pareto import rounded_pareto
 from discreet.noise._rounded_student_t import rounded_student_t
 from discreet.noise._staircase import staircase
 from discreet.noise._uniform import MAX_SCALE, MIN_SCALE, permutation, scale_in_range, secret, uniform64, uniform_below
@@ -38,6 +39,7 @@ __all__ = [
     "rounded_laplace",
     "rounded_laplace_log_normal",
     "rounded_laplace_noise",
+    "rounded_pareto",
     "rounded_student_t",
     "rounded_uniform_log_normal",
     "scale_in_range",

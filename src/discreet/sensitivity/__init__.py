@@ -9,6 +9,7 @@ Proofs: ``proofs/sensitivity.md``, ``proofs/local_sensitivity.md``.
 from discreet.sensitivity._aggregates import Norms, bounded_sum, count, keys_touched
 from discreet.sensitivity._categories import CountDistinct, Mode
 from discreet.sensitivity._data import adds_or_removes, clamped, interval, unmasked
+from discreet.sensitivity._exact import round_up
 from discreet.sensitivity._local import at_distance, distance, local, smooth
 from discreet.sensitivity._mean import Count, Mean, Sum
 from discreet.sensitivity._quantile import Quantile
@@ -38,6 +39,7 @@ __all__ = [
     "interval",
     "keys_touched",
     "local",
+    "round_up",
     "smooth",
     "statistic",
     "unmasked",

@@ -1,9 +1,15 @@
 """Exact counts of a graph, and how far one edge can move them. SENSITIVE: for mechanisms alone."""
 
 from discreet.graphs.counts._shape import cliques, components, core_numbers, degeneracy
+from discreet.graphs.counts._statistics import Cliques, Count, FourCycles, Stars, Triangles
 from discreet.graphs.counts._subgraphs import four_cycles, stars, triangles, wedges_closed
 
 __all__ = [
+    "Cliques",
+    "Count",
+    "FourCycles",
+    "Stars",
+    "Triangles",
     "cliques",
     "components",
     "core_numbers",

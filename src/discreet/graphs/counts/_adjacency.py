@@ -42,10 +42,9 @@ def adjacency(vertices: int, tails: NDArray[np.int64], heads: NDArray[np.int64])
     >>> adjacency(3, np.array([1, 0, 0]), np.array([2, 2, 1])).of_vertex(0)
     array([1, 2])
     """
-    order = np.lexsort((heads, tails))
-    starts = np.zeros(vertices + 1, np.int64)
-    np.cumsum(np.bincount(tails, minlength=vertices), out=starts[1:])
-    return Adjacency(starts, heads[order])
+    by_head = sparse.coo_array((np.ones(len(tails), np.int8), (heads, tails)), shape=(vertices, vertices)).tocsr()
+    by_tail = by_head.tocsc()  # two counting sorts: rows are in the order of their heads then
+    return Adjacency(by_tail.indptr.astype(np.int64), by_tail.indices.astype(np.int64))
 
 
 def by_degree(graph: Graph) -> Adjacency:
@@ -53,10 +52,12 @@ def by_degree(graph: Graph) -> Adjacency:
 
     Vertices of one degree keep their order. The number of anything that does not name vertices is the same.
     """
-    rank = np.empty(graph.vertices, np.int64)
-    rank[np.argsort(-graph.degrees(), kind="stable")] = np.arange(graph.vertices)
-    a, b = rank[graph.ends[:, 0]], rank[graph.ends[:, 1]]
-    return adjacency(graph.vertices, np.concatenate([a, b]), np.concatenate([b, a]))
+    if "by degree" not in graph.computed:
+        rank = np.empty(graph.vertices, np.int64)
+        rank[np.argsort(-graph.degrees(), kind="stable")] = np.arange(graph.vertices)
+        a, b = rank[graph.ends[:, 0]], rank[graph.ends[:, 1]]
+        graph.computed["by degree"] = adjacency(graph.vertices, np.concatenate([a, b]), np.concatenate([b, a]))
+    return graph.computed["by degree"]
 
 
 def sparse_rows(rows: Adjacency, keep: NDArray[np.bool_] | None = None) -> sparse.csr_array:

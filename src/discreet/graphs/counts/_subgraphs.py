@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import comb
 
 import numpy as np
@@ -36,7 +37,7 @@ def triangles(graph: Graph) -> int:
     """How many triangles there are. SENSITIVE.
 
     Each edge points to the end of higher degree, so that no vertex has more than √(2m) edges out; a triangle is an edge
-    whose ends point to a common vertex. Source: Chiba and Nishizeki 1985, Latapy 2008; time O(m^(3/2)).
+    to whose ends a common vertex points. Source: Chiba and Nishizeki 1985, Latapy 2008; time O(m^(3/2)).
 
     >>> triangles(Graph.from_pairs([(0, 1), (1, 2), (0, 2), (2, 3)]))
     1
@@ -80,8 +81,9 @@ def _to_hubs(graph: Graph) -> sparse.csr_array:
     return sparse_rows(rows, rows.neighbours < tails)
 
 
-def _closed(out: sparse.csr_array):  # noqa: ANN202
-    work = np.diff(np.concatenate([[0], np.cumsum(np.diff(out.indptr)[out.indices])])[out.indptr])
+def _closed(out: sparse.csr_array) -> Iterator[sparse.csr_array]:
+    """For arcs v → w, in pieces, how many vertices point to both: the work is the sum of squares of arcs out."""
+    into, sizes = sparse.csr_array(out.T.tocsr()), np.diff(out.indptr)
+    work = np.diff(np.concatenate([[0], np.cumsum(sizes[into.indices])])[into.indptr])
     for piece in pieces(work):
-        rows = out[piece]
-        yield (rows @ out).multiply(rows)
+        yield (into[piece] @ out).multiply(out[piece])

@@ -1,0 +1,1 @@
+"""`discreet graph`: graphs with the privacy of edges."""

@@ -1,0 +1,24 @@
+"""`discreet graph`: the commands on graphs, put together."""
+
+from __future__ import annotations
+
+import typer
+
+from discreet.cli._errors import careful
+from discreet.cli.graph import _count
+
+__all__ = ["graphing"]
+
+
+def _root() -> None:
+    """Ask about a graph whose edges are the rows of a table, with the privacy of each edge.
+
+    The policy declares it under [graphs.NAME]. A person with k edges is protected with k times what one edge is.
+    """
+
+
+graphing = typer.Typer(rich_markup_mode="rich", no_args_is_help=True)
+graphing.callback()(_root)
+graphing.command(epilog=_count.PLAN_EXAMPLES)(careful(_count.plan))
+graphing.command(epilog=_count.COUNT_EXAMPLES)(careful(_count.count))
+graphing.command(epilog=_count.DEGREES_EXAMPLES)(careful(_count.degrees))

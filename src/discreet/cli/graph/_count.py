@@ -1,0 +1,137 @@
+"""`discreet graph plan`, `count` and `degrees`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli._options import (
+    DataOption,
+    DeltaOption,
+    EpsilonOption,
+    LedgerOption,
+    MuOption,
+    PolicyOption,
+    RhoOption,
+)
+from discreet.cli.graph._options import (
+    GraphArgument,
+    SavedOption,
+    StatisticArgument,
+    answered,
+    needed_spend,
+)
+from discreet.cli.ledger._options import (
+    AccountOption,
+    IdempotencyOption,
+    KeyFileOption,
+    Shape,
+    ShapeOption,
+    TokenFileOption,
+)
+
+__all__ = ["COUNT_EXAMPLES", "DEGREES_EXAMPLES", "PLAN_EXAMPLES", "count", "degrees", "plan"]
+
+PLAN_EXAMPLES = (
+    "[bold]Examples[/bold]\n\n"
+    "  discreet graph plan friends triangles --policy friends.toml --epsilon 0.5\n\n"
+    "  discreet graph plan friends triangles --policy friends.toml --epsilon 0.5 --sensitivity 300\n\n"
+    "It reads no data and costs nothing. --sensitivity is a public guess, and changes no noise."
+)
+COUNT_EXAMPLES = (
+    "[bold]Examples[/bold]\n\n"
+    "  discreet graph count friends triangles --data friends.parquet --policy friends.toml --ledger friends.ledger "
+    "--epsilon 0.5\n\n"
+    "  discreet graph count friends 'global clustering' --data friends.parquet --policy friends.toml "
+    "--ledger friends.ledger --epsilon 1 -o clustering.json"
+)
+DEGREES_EXAMPLES = (
+    "[bold]Example[/bold]\n\n"
+    "  discreet graph degrees friends --data friends.parquet --policy friends.toml --ledger friends.ledger "
+    "--epsilon 0.5 -o degrees.json"
+)
+
+
+def plan(  # noqa: PLR0913 — an option each
+    graph: GraphArgument,
+    statistic: StatisticArgument,
+    *,
+    policy: PolicyOption,
+    epsilon: EpsilonOption = None,
+    rho: RhoOption = None,
+    mu: MuOption = None,
+    delta: DeltaOption = None,
+    sensitivity: Annotated[
+        float | None,
+        typer.Option(
+            "--sensitivity",
+            metavar="S",
+            show_default=False,
+            help="A public guess of how far one edge moves the statistic around this graph, to see the error.",
+        ),
+    ] = None,
+    form: ShapeOption = Shape.table,
+) -> None:
+    """Say what a count of a graph would measure and how wrong it would be: for nothing."""
+    from discreet.cli._output import print_json
+    from discreet.graphs import plan_count
+    from discreet.policy import load_policy
+
+    assumed = None if sensitivity is None else {"sensitivity": sensitivity}
+    planned = plan_count(load_policy(policy), graph, statistic, needed_spend(epsilon, rho, mu, delta), assumed)
+    if form is Shape.json:
+        print_json(planned.to_dict())
+    else:
+        typer.echo(planned.explain())
+
+
+def count(  # noqa: PLR0913 — an option each
+    graph: GraphArgument,
+    statistic: StatisticArgument,
+    *,
+    policy: PolicyOption,
+    data: DataOption,
+    ledger: LedgerOption,
+    save: SavedOption = None,
+    epsilon: EpsilonOption = None,
+    rho: RhoOption = None,
+    mu: MuOption = None,
+    delta: DeltaOption = None,
+    form: ShapeOption = Shape.table,
+    idempotency_key: IdempotencyOption = None,
+    account: AccountOption = None,
+    token_file: TokenFileOption = None,
+    key_file: KeyFileOption = None,
+) -> None:
+    """Count something of a graph, with noise that protects each single edge."""
+    from discreet.graphs import CountGraph
+
+    question = CountGraph(graph, statistic, needed_spend(epsilon, rho, mu, delta))
+    opened = (idempotency_key, account, token_file, key_file)
+    answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form)
+
+
+def degrees(  # noqa: PLR0913 — an option each
+    graph: GraphArgument,
+    *,
+    policy: PolicyOption,
+    data: DataOption,
+    ledger: LedgerOption,
+    save: SavedOption = None,
+    epsilon: EpsilonOption = None,
+    rho: RhoOption = None,
+    mu: MuOption = None,
+    delta: DeltaOption = None,
+    form: ShapeOption = Shape.table,
+    idempotency_key: IdempotencyOption = None,
+    account: AccountOption = None,
+    token_file: TokenFileOption = None,
+    key_file: KeyFileOption = None,
+) -> None:
+    """Say how many vertices have each degree, with noise that protects each single edge."""
+    from discreet.graphs import ReleaseDegrees
+
+    question = ReleaseDegrees(graph, needed_spend(epsilon, rho, mu, delta))
+    opened = (idempotency_key, account, token_file, key_file)
+    answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form)

@@ -1,0 +1,82 @@
+"""What the commands on graphs share: their arguments, and a question that is charged, shown and saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli._options import spend_of
+from discreet.cli.ledger._options import Shape
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.privacy import Loss
+
+__all__ = ["GraphArgument", "SavedOption", "StatisticArgument", "answered", "needed_spend"]
+
+GraphArgument = Annotated[
+    str, typer.Argument(metavar="GRAPH", show_default=False, help="A graph of the policy, under \\[graphs.NAME].")
+]
+StatisticArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="STATISTIC",
+        show_default=False,
+        help="edges, density, components, 'largest degree', degeneracy, triangles, 2-stars, 4-cycles, 4-cliques, or "
+        "'global clustering'.",
+    ),
+]
+SavedOption = Annotated[
+    Path | None,
+    typer.Option("--save", "--output", "-o", metavar="FILE", show_default=False, help="A new file for the release."),
+]
+
+
+def needed_spend(epsilon: str | None, rho: str | None, mu: str | None, delta: str | None) -> Loss:
+    """What is spent. Raises `ParameterError` where nothing is."""
+    spend = spend_of(epsilon, rho, mu, delta)
+    if spend is None:
+        raise ParameterError("say what it may cost for each edge: --epsilon E or --rho R")
+    return spend
+
+
+def answered(  # noqa: PLR0913
+    question: Any,
+    *,
+    policy: Path,
+    data: list[str],
+    ledger: str,
+    opened: tuple[str | None, str | None, Path | None, Path | None],
+    save: Path | None,
+    form: Shape,
+) -> None:
+    """Charge a question and print its release, and save it. Raises as `discreet.connect` and `Session.answer`."""
+    from discreet.cli._options import source_of
+    from discreet.cli._output import print_json, print_table
+    from discreet.cli._pandas import spare_pandas
+    from discreet.cli.ledger._open import access
+    from discreet.elapsed import elapsed
+    from discreet.errors import printable
+    from discreet.policy import load_policy
+    from discreet.privacy import in_words
+    from discreet.session import connect
+
+    if save is not None and save.exists():
+        raise ParameterError(f"{save} is there already; name a new file")
+    facts = load_policy(policy)
+    key, account, token_file, key_file = opened
+    with elapsed():
+        spare_pandas(data)
+        with connect(source_of(data), facts, ledger, **access(ledger, facts, account, token_file, key_file)) as session:
+            release: Any = session.answer(question, idempotency_key=key)
+            remaining = session.remaining
+    if save is not None:
+        release.save(save)
+    if form is Shape.json:
+        print_json(release.to_dict())
+        return
+    print_table(release.rich_table(first=50))
+    place = "" if save is None else f"; in {save}"
+    typer.echo(printable(f"{release.note()}; cost {in_words(release.loss)}, {in_words(remaining)} left{place}"))

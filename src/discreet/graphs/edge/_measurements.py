@@ -1,0 +1,172 @@
+"""What is measured of a graph for an answer: statistics by name, each with its noise, within one spend."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import LedgerError, ParameterError, QueryError
+from discreet.graphs import counts
+from discreet.graphs._graph import Graph
+from discreet.graphs.counts import Cliques, Count, FourCycles, Stars, Triangles
+from discreet.graphs.edge._smooth_count import SmoothCount, pure_epsilon
+from discreet.prices import Additive, Prices, additive_from_json, additive_to_json, with_noise
+from discreet.privacy import ApproxLoss, Loss, PureLoss, RhoLoss, budget_of
+from discreet.rational import from_exact_text
+from discreet.sensitivity import Norms
+
+__all__ = ["STATISTICS", "Measurement", "additive_prices", "charged", "halves", "measurement", "measurement_from_json"]
+
+STATISTICS = (
+    *("edges", "components", "largest degree", "degeneracy"),
+    *("triangles", "4-cycles", "k-stars, as 2-stars", "k-cliques, as 4-cliques"),
+)
+"""Names of what can be counted, as an error lists them."""
+
+
+def _edges(graph: Graph) -> int:
+    return graph.edges
+
+
+def _largest_degree(graph: Graph) -> int:
+    return int(graph.degrees().max(initial=0))
+
+
+_MOVED_BY_ONE: Mapping[str, Callable[[Graph], int]] = {
+    "edges": _edges,
+    "components": counts.components,
+    "largest degree": _largest_degree,
+    "degeneracy": counts.degeneracy,
+}
+_LONGEST = 100
+_ONE = Norms(1, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One statistic of a graph with noise.
+
+    Attributes
+    ----------
+    statistic
+        Its name.
+    mechanism
+        Noise of a public scale for what an edge moves by 1 at most, or a `SmoothCount`.
+    """
+
+    statistic: str
+    mechanism: Additive | SmoothCount
+
+    @property
+    def loss(self) -> Loss:
+        """What it loses for one edge."""
+        return self.mechanism.loss() if isinstance(self.mechanism, SmoothCount) else self.mechanism.loss(_ONE)
+
+    @property
+    def scale_is_public(self) -> bool:
+        """Whether the noise is the same for all graphs, so that its error can be told."""
+        return not isinstance(self.mechanism, SmoothCount)
+
+    def draw(self, graph: Graph) -> int:
+        """The statistic with noise. Costs `loss`, and charges nobody."""
+        if isinstance(self.mechanism, SmoothCount):
+            return self.mechanism.release(graph)
+        return int(with_noise(np.array([_MOVED_BY_ONE[self.statistic](graph)], np.int64), self.mechanism)[0])
+
+    def to_json(self) -> dict[str, Any]:
+        """The measurement as plain JSON."""
+        if isinstance(self.mechanism, SmoothCount):
+            noise = {
+                "mechanism": "SmoothCount",
+                "epsilon": str(self.mechanism.epsilon),
+                "shape": self.mechanism.shape,
+                "vertices": self.mechanism.statistic.vertices,
+            }
+        else:
+            noise = additive_to_json(self.mechanism)
+        return {"statistic": self.statistic, **noise}
+
+
+def measurement(statistic: object, vertices: int, spend: Loss) -> Measurement:
+    """The measurement of a statistic by its name, for a spend.
+
+    Raises `QueryError` for a name that is none, `ParameterError` for a spend that buys no noise.
+    """
+    if statistic in _MOVED_BY_ONE:
+        prices = additive_prices(spend, _ONE)
+        return Measurement(str(statistic), prices.measurement(prices.total))
+    count = _subgraphs(statistic, vertices)
+    return Measurement(str(statistic), SmoothCount.calibrate(spend, count))
+
+
+def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
+    """The inverse of `Measurement.to_json`. Raises `LedgerError` or `KeyError` for anything else."""
+    match data:
+        case {"statistic": str(name), "mechanism": "SmoothCount", "epsilon": str(epsilon), "shape": int(shape)}:
+            if len(epsilon) > _LONGEST:
+                raise LedgerError("a mechanism of this release has a parameter longer than any that it is run with")
+            try:
+                count = _subgraphs(name, data["vertices"])
+            except QueryError:
+                raise LedgerError("the certificate names a statistic that no graph has") from None
+            return Measurement(name, SmoothCount(count, from_exact_text(epsilon), shape))
+        case {"statistic": str(name), **noise} if name in _MOVED_BY_ONE:
+            return Measurement(name, additive_from_json(dict(noise)))
+        case _:
+            raise LedgerError("a measurement of this graph is not in the format of this version of discreet")
+
+
+def additive_prices(spend: Loss, norms: Norms) -> Prices:
+    """What a spend buys of noise of a public scale. The δ of an (ε, δ) is not needed: Laplace noise does with ε."""
+    kind, (amount, *_) = budget_of(spend)
+    return Prices.of_spend(PureLoss(amount) if kind == "approx" and amount > 0 else spend, norms)
+
+
+def charged(spend: Loss) -> Loss:
+    """What is charged for a spend: all of it, but for the δ of an (ε, δ), which no measurement here needs.
+
+    >>> from discreet.privacy import approx
+    >>> charged(approx("0.5", "1e-6"))
+    pure(0.5)
+    """
+    kind, (amount, *_) = budget_of(spend)
+    return PureLoss(amount) if kind == "approx" else spend
+
+
+def halves(spend: Loss) -> Loss:
+    """Half of a spend, for one of two measurements.
+
+    >>> from discreet.privacy import rho
+    >>> halves(rho("0.5"))
+    rho(0.25)
+    """
+    match budget_of(spend):
+        case "rho", (amount, *_):
+            return RhoLoss(amount / 2, amount * 0)
+        case "approx", (amount, delta):
+            return ApproxLoss(amount / 2, delta / 2)
+        case "pure", (amount, *_):
+            return PureLoss(amount / 2)
+        case _:
+            pure_epsilon(spend)
+            raise ParameterError("this spend cannot be divided")
+
+
+def _subgraphs(name: object, vertices: int) -> Count:
+    if isinstance(name, str):
+        if name == "triangles":
+            return Triangles(vertices)
+        if name == "4-cycles":
+            return FourCycles(vertices)
+        parts = re.fullmatch(r"([1-9]\d?)-(stars|cliques)", name)
+        if parts is not None:
+            size, kind = int(parts[1]), parts[2]
+            if kind == "stars" and 2 <= size <= 64:
+                return Stars(vertices, size)
+            if kind == "cliques" and 3 <= size <= 64:
+                return Cliques(vertices, size)
+    raise QueryError(f"a graph has no statistic {name!r}; count {', '.join(STATISTICS)}")

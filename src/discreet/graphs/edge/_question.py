@@ -1,0 +1,135 @@
+"""Questions about a graph with the privacy of edges: checked under public terms, charged once, then measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.graphs._declared import EdgeTable, edge_table
+from discreet.graphs.edge._measurements import Measurement, additive_prices, charged, halves, measurement
+from discreet.graphs.edge._release import GraphCount, GraphDegrees
+from discreet.policy import Policy
+from discreet.prices import Additive, additive_to_json, check_spend, with_noise
+from discreet.privacy import Loss
+from discreet.release import PreparedQuestion, ReleaseContext, Terms
+from discreet.sensitivity import Norms
+
+__all__ = ["DEGREES_MOVED", "CountGraph", "PreparedCount", "PreparedDegrees", "ReleaseDegrees"]
+
+DEGREES_MOVED = Norms(2, 2, 1)
+"""How far one edge moves the sorted degrees: two of them by 1."""
+
+
+@dataclass(frozen=True)
+class CountGraph:
+    """A statistic of a graph; see `PrivateGraph.count`."""
+
+    graph: str
+    statistic: str
+    spend: Loss
+
+    def prepare(self, terms: Terms) -> PreparedCount:
+        """Check it under public terms. Raises `QueryError` and `ParameterError` for what cannot be answered."""
+        check_spend(self.spend)
+        table = edge_table(terms.policy, self.graph)
+        terms.accept(table.plan.rows.bounded)
+        if self.statistic == "global clustering":
+            half = halves(self.spend)
+            measured = tuple(measurement(each, table.vertices, half) for each in ("triangles", "2-stars"))
+        else:
+            name = "edges" if self.statistic == "density" else self.statistic
+            measured = (measurement(name, table.vertices, self.spend),)
+        return PreparedCount(table, self.statistic, measured, charged(self.spend), terms.policy)
+
+
+@dataclass(frozen=True)
+class PreparedCount(PreparedQuestion):
+    """A statistic of a graph that was checked; see `discreet.release.Prepared`."""
+
+    kind = "graph_count"
+    counts: Literal["people", "edges"] = field(default="edges", init=False)
+
+    table: EdgeTable
+    statistic: str
+    measurements: tuple[Measurement, ...]
+    loss: Loss
+    policy: Policy
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
+        return {
+            "graph": self.table.name,
+            "statistic": self.statistic,
+            "measured": [each.to_json() for each in self.measurements],
+        }
+
+    def answer(self, context: ReleaseContext) -> GraphCount:
+        """Read the edges, count, and add noise. Its loss is charged."""
+        steps = len(self.measurements) + 1
+        context.step(0, steps)
+        graph = self.table.read(context)
+        noisy: list[int] = []
+        for done, each in enumerate(self.measurements, 1):
+            context.step(done, steps)
+            noisy.append(each.draw(graph))
+        bare = GraphCount(
+            self.table.name, self.table.vertices, self.statistic, self.measurements, tuple(noisy), self.loss, {}
+        )
+        statement = {**self.stated, **self.asked, "protects": "edge", "vertices": self.table.vertices}
+        return bare.certified(context.certify({**statement, "answer": bare.digest()}))
+
+    def read(self, payload: bytes) -> GraphCount:
+        """Restore a stored release. Raises `LedgerError` if the bytes are none."""
+        return GraphCount.from_bytes(payload)
+
+
+@dataclass(frozen=True)
+class ReleaseDegrees:
+    """The sorted degrees of a graph; see `PrivateGraph.degrees`."""
+
+    graph: str
+    spend: Loss
+
+    def prepare(self, terms: Terms) -> PreparedDegrees:
+        """Check it under public terms. Raises `QueryError` and `ParameterError` for what cannot be answered."""
+        check_spend(self.spend)
+        table = edge_table(terms.policy, self.graph)
+        terms.accept(table.plan.rows.bounded)
+        prices = additive_prices(self.spend, DEGREES_MOVED)
+        mechanism = prices.measurement(prices.total)
+        return PreparedDegrees(table, mechanism, charged(self.spend), terms.policy)
+
+
+@dataclass(frozen=True)
+class PreparedDegrees(PreparedQuestion):
+    """Degrees that were checked; see `discreet.release.Prepared`."""
+
+    kind = "graph_degrees"
+    counts: Literal["people", "edges"] = field(default="edges", init=False)
+
+    table: EdgeTable
+    mechanism: Additive
+    loss: Loss
+    policy: Policy
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
+        return {"graph": self.table.name, "degrees": "sorted", "noise": additive_to_json(self.mechanism)}
+
+    def answer(self, context: ReleaseContext) -> GraphDegrees:
+        """Read the edges, sort the degrees, and add noise. Its loss is charged."""
+        context.step(0, 2)
+        degrees = np.sort(self.table.read(context).degrees())[::-1]
+        context.step(1, 2)
+        noisy = with_noise(np.ascontiguousarray(degrees), self.mechanism)
+        bare = GraphDegrees(self.table.name, self.mechanism, noisy, self.loss, {})
+        statement = {**self.stated, **self.asked, "protects": "edge", "vertices": self.table.vertices}
+        return bare.certified(context.certify({**statement, "answer": bare.digest()}))
+
+    def read(self, payload: bytes) -> GraphDegrees:
+        """Restore a stored release. Raises `LedgerError` if the bytes are none."""
+        return GraphDegrees.from_bytes(payload)

@@ -1,0 +1,225 @@
+"""What was released of a graph with the privacy of edges: counts and ratios of them, and sorted degrees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.graphs.edge._degrees import sorted_degrees
+from discreet.graphs.edge._measurements import Measurement, measurement_from_json
+from discreet.graphs.edge._smooth_count import SmoothCount
+from discreet.prices import Additive, additive_from_json, additive_to_json
+from discreet.privacy import Loss, in_words
+from discreet.release import JsonRelease
+
+__all__ = ["GraphCount", "GraphDegrees"]
+
+_MOST_VERTICES = 2**28
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class GraphCount(JsonRelease):
+    """A statistic of a graph, with the privacy of its edges. It may be shown to anyone.
+
+    Attributes
+    ----------
+    graph, vertices
+        The graph of the policy, and its public number of vertices.
+    statistic
+        What was asked for.
+    measurements
+        What was measured, with which noise.
+    noisy
+        The noisy integers, one for each measurement.
+    loss, certificate
+        As of every release; the certificate lists every measurement.
+    """
+
+    called = "count of a graph"
+    fields = frozenset({"graph", "vertices", "statistic", "measured", "noisy"})
+    left_out = "value and error follow from the noisy numbers"
+
+    graph: str
+    vertices: int
+    statistic: str
+    measurements: tuple[Measurement, ...]
+    noisy: tuple[int, ...]
+    loss: Loss
+    certificate: Mapping[str, Any]
+
+    def certified(self, certificate: Mapping[str, Any]) -> GraphCount:
+        """The same with a certificate."""
+        return replace(self, certificate=certificate)
+
+    @property
+    def value(self) -> int | float:
+        """The statistic: a noisy integer, or for global clustering three times the triangles by the 2-stars.
+
+        Of a ratio both numbers are kept above 0 and it is at most 1.
+        """
+        if self.statistic == "density":
+            pairs = self.vertices * (self.vertices - 1) // 2
+            return min(max(self.noisy[0] / pairs, 0.0), 1.0) if pairs else 0.0
+        if self.statistic == "global clustering":
+            triangles, stars = self.noisy
+            return min(max(3 * triangles, 0) / max(stars, 1), 1.0)
+        return self.noisy[0]
+
+    def error(self, level: float = 0.95) -> float | None:
+        """How far the value is from the exact one, at most, with probability `level`; None where that is not public.
+
+        The scale of noise for triangles, stars and other subgraphs depends on the graph, and telling it would tell of
+        edges. A plan tells the error under an assumption. Raises `ParameterError` unless 0 < level < 1.
+        """
+        if not 0 < level < 1:
+            raise ParameterError(f"level must be above 0 and below 1, got {level!r}")
+        mechanism = self.measurements[0].mechanism
+        if isinstance(mechanism, SmoothCount) or len(self.measurements) > 1:
+            return None
+        half = mechanism.error(level)
+        pairs = self.vertices * (self.vertices - 1) // 2
+        return half / max(pairs, 1) if self.statistic == "density" else float(half)
+
+    def content(self) -> dict[str, Any]:
+        """What was asked for, the noise, and the noisy integers."""
+        return {
+            "graph": self.graph,
+            "vertices": self.vertices,
+            "statistic": self.statistic,
+            "measured": [each.to_json() for each in self.measurements],
+            "noisy": list(self.noisy),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> GraphCount:
+        """The inverse of `content`."""
+        measurements = tuple(measurement_from_json(each) for each in content["measured"])
+        noisy = tuple(content["noisy"])
+        statistic, expected = content["statistic"], len(measurements)
+        if expected != (2 if statistic == "global clustering" else 1) or len(noisy) != expected:
+            raise ValueError("measurements")
+        if not all(type(each) is int for each in noisy) or not isinstance(content["graph"], str):
+            raise TypeError("noisy")
+        return cls(content["graph"], _vertices(content), str(statistic), measurements, noisy, loss, certificate)
+
+    def derived(self, level: float) -> dict[str, Any]:
+        """The value, and its error where that is public."""
+        return {"value": self.value, "error": self.error(level)}
+
+    def header(self) -> list[tuple[str, bool]]:
+        """The statistic, its value and its error."""
+        return [("statistic", False), ("value", True), ("± at most", True)]
+
+    def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:  # noqa: ARG002
+        """The row as text."""
+        error = self.error(level)
+        value = f"{self.value:,}" if isinstance(self.value, int) else f"{self.value:.6f}"
+        return [[self.statistic, value, "not public" if error is None else f"{error:,.6g}"]]
+
+    @property
+    def shown_rows(self) -> int:
+        """One."""
+        return 1
+
+    def note(self, level: float = 0.95) -> str:
+        """What it is, and whom it protects."""
+        return f"graph {self.graph}, {self.vertices:,} vertices; one edge is protected; errors at {100 * level:.10g} %"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class GraphDegrees(JsonRelease):
+    """The sorted degrees of a graph, with the privacy of its edges: from the highest, and those of some graph.
+
+    Attributes
+    ----------
+    graph
+        The graph of the policy.
+    mechanism
+        The noise on each sorted degree.
+    noisy
+        The sorted degrees with noise: int64, of shape (vertices,).
+    loss, certificate
+        As of every release.
+    """
+
+    called = "list of degrees"
+    fields = frozenset({"graph", "noise", "noisy"})
+    left_out = "degrees follow from the noisy numbers"
+
+    graph: str
+    mechanism: Additive
+    noisy: NDArray[np.int64]
+    loss: Loss
+    certificate: Mapping[str, Any]
+
+    def certified(self, certificate: Mapping[str, Any]) -> GraphDegrees:
+        """The same with a certificate."""
+        return replace(self, certificate=certificate)
+
+    @property
+    def vertices(self) -> int:
+        """The public number of vertices."""
+        return len(self.noisy)
+
+    def degrees(self) -> NDArray[np.int64]:
+        """The degrees from the highest: least squares among falling sequences, graphical. Which vertex has which is
+        not released.
+        """
+        return sorted_degrees(self.noisy)
+
+    def distribution(self) -> NDArray[np.int64]:
+        """How many vertices have each degree from 0 to n − 1: int64, of shape (vertices,)."""
+        return np.bincount(self.degrees(), minlength=self.vertices).astype(np.int64)
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each degree that some vertex has: ``degree`` and ``vertices``."""
+        values, times = np.unique(self.degrees(), return_counts=True)
+        return pa.Table.from_pydict({"degree": values, "vertices": times})
+
+    def content(self) -> dict[str, Any]:
+        """The noise, and the noisy numbers."""
+        return {"graph": self.graph, "noise": additive_to_json(self.mechanism), "noisy": self.noisy.tolist()}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> GraphDegrees:
+        """The inverse of `content`."""
+        noisy = content["noisy"]
+        if not isinstance(noisy, list) or len(noisy) > _MOST_VERTICES or not all(type(each) is int for each in noisy):
+            raise TypeError("noisy")
+        numbers = np.array(noisy, np.int64) if noisy else np.empty(0, np.int64)
+        return cls(str(content["graph"]), additive_from_json(content["noise"]), numbers, loss, certificate)
+
+    def derived(self, level: float) -> dict[str, Any]:  # noqa: ARG002
+        """The degrees."""
+        return {"degrees": self.degrees().tolist()}
+
+    def header(self) -> list[tuple[str, bool]]:
+        """A degree, and how many vertices have it."""
+        return [("degree", True), ("vertices", True)]
+
+    def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:  # noqa: ARG002
+        """The distribution as text, from the lowest degree."""
+        table = self.to_arrow().slice(0, first).to_pydict()
+        return [[f"{a:,}", f"{b:,}"] for a, b in zip(table["degree"], table["vertices"], strict=True)]
+
+    @property
+    def shown_rows(self) -> int:
+        """How many degrees some vertex has."""
+        return self.to_arrow().num_rows
+
+    def note(self, level: float = 0.95) -> str:  # noqa: ARG002
+        """What it is, and whom it protects."""
+        return f"degrees of {self.graph}, {self.vertices:,} vertices; one edge is protected; {in_words(self.loss)}"
+
+
+def _vertices(content: Mapping[str, Any]) -> int:
+    vertices = content["vertices"]
+    if type(vertices) is not int or not 0 <= vertices < 2**31:
+        raise TypeError("vertices")
+    return vertices

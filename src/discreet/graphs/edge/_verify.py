@@ -1,0 +1,73 @@
+"""Releases of graphs with the privacy of edges, verified from the certificate alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, cast
+
+from discreet.errors import LedgerError
+from discreet.graphs.edge._measurements import measurement_from_json
+from discreet.graphs.edge._question import DEGREES_MOVED
+from discreet.graphs.edge._release import GraphCount, GraphDegrees
+from discreet.prices import additive_from_json, price_as_loss
+from discreet.privacy import Loss, currency, in_currency, parts
+from discreet.release import ReleaseKind, check_within, refuse_malformed, register, stated_in
+
+__all__ = ["COUNT_KIND", "DEGREES_KIND"]
+
+_MOST_MEASUREMENTS = 8
+
+
+@refuse_malformed("count of a graph")
+def recompute_count_loss(certificate: Mapping[str, Any]) -> Loss:
+    """The sum of what the measurements lose for one edge. Raises `LedgerError` for what cannot be followed."""
+    _check_edges(certificate)
+    measured, vertices = certificate["measured"], certificate["vertices"]
+    if not isinstance(measured, list) or not 0 < len(cast("list[Any]", measured)) <= _MOST_MEASUREMENTS:
+        raise LedgerError("the certificate of this graph states no measurements, or more than are ever made")
+    losses: list[Loss] = []
+    for each in cast("list[Any]", measured):
+        if "vertices" in each and each["vertices"] != vertices:
+            raise LedgerError("a measurement of this graph is of another number of vertices")
+        losses.append(measurement_from_json(each).loss)
+    return _total(losses, certificate)
+
+
+@refuse_malformed("list of degrees")
+def recompute_degrees_loss(certificate: Mapping[str, Any]) -> Loss:
+    """What the noise on the sorted degrees loses, two of which an edge moves by 1."""
+    _check_edges(certificate)
+    return _total([additive_from_json(certificate["noise"]).loss(DEGREES_MOVED)], certificate)
+
+
+def _check_edges(certificate: Mapping[str, Any]) -> None:
+    if certificate["protects"] != "edge" or certificate["relation"] != "add_remove":
+        raise LedgerError("the certificate of this graph does not say that one edge is protected, so no loss follows")
+
+
+def _total(losses: list[Loss], certificate: Mapping[str, Any]) -> Loss:
+    """The losses together, in the currency of what is stated."""
+    kind = currency(stated_in(certificate))
+    name = "pure" if kind == "approx" else kind
+    return price_as_loss(name, sum((parts(in_currency(each, name))[0] for each in losses), Fraction(0)))
+
+
+def verify_count_loss(certificate: Mapping[str, Any]) -> None:
+    """Raise `LedgerError` where the measurements lose more than is stated."""
+    check_within("all measurements together", recompute_count_loss(certificate), stated_in(certificate))
+
+
+def verify_degrees_loss(certificate: Mapping[str, Any]) -> None:
+    """Raise `LedgerError` where the noise loses more than is stated."""
+    check_within("the noise on all degrees", recompute_degrees_loss(certificate), stated_in(certificate))
+
+
+COUNT_KIND = register(
+    ReleaseKind("graph_count", GraphCount.from_bytes, GraphCount.digests, recompute_count_loss, verify_count_loss)
+)
+DEGREES_KIND = register(
+    ReleaseKind(
+        "graph_degrees", GraphDegrees.from_bytes, GraphDegrees.digests, recompute_degrees_loss, verify_degrees_loss
+    )
+)

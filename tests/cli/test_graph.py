@@ -1,0 +1,70 @@
+"""`discreet graph`: a plan for nothing, counts and degrees charged once, and refusals in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+POLICY = """version = "1"
+[budget]
+epsilon = 200
+[tables.ties]
+unit = "rows"
+[tables.ties.columns]
+a = { type = "int", bounds = [0, 9], nullable = false }
+b = { type = "int", bounds = [0, 9], nullable = false }
+[graphs.ring]
+edges = "ties"
+ends = ["a", "b"]
+protects = "edge"
+"""
+SOURCES = ("--policy", "ring.toml", "--data", "ring.parquet", "--ledger", "ring.ledger")
+
+
+@pytest.fixture(autouse=True)
+def ring(cli: Any) -> None:  # which moves to a folder of its own
+    Path("ring.toml").write_text(POLICY)
+    pq.write_table(pa.table({"a": list(range(10)), "b": [*range(1, 10), 0]}), "ring.parquet")
+
+
+@pytest.mark.parametrize("verb", ["plan", "count", "degrees"])
+def test_help_teaches(cli: Any, verb: str) -> None:
+    done = cli("graph", verb, "--help")
+    assert done.code == 0 and f"discreet graph {verb}" in done.out
+
+
+def test_a_plan_reads_no_data_and_costs_nothing(cli: Any) -> None:
+    asked = ("graph", "plan", "ring", "triangles", "--policy", "ring.toml", "--epsilon", "1")
+    assert "not public" in cli(*asked).out and "by 8 at most" in cli(*asked).out
+    assert "if one edge moves it by 5" in cli(*asked, "--sensitivity", "5").out
+    assert cli(*asked, "--format", "json").json["error"] is None
+    assert not Path("ring.ledger").exists()
+
+
+def test_a_count_is_charged_once_saved_and_verified(cli: Any) -> None:
+    done = cli("graph", "count", "ring", "edges", *SOURCES, "--epsilon", "60", "-o", "edges.json")
+    assert done.code == 0 and "left; in edges.json" in done.out
+    again = cli("graph", "count", "ring", "edges", *SOURCES, "--epsilon", "60", "--format", "json").json
+    assert (again["value"], again["noisy"]) == (10, [10])
+    assert cli("verify", "edges.json", "--ledger", "ring.ledger").code == 0
+    degrees = cli("graph", "degrees", "ring", *SOURCES, "--epsilon", "60", "--format", "json", "-o", "degrees.json")
+    assert degrees.json["degrees"] == [2] * 10
+    assert cli("verify", "degrees.json", "--ledger", "ring.ledger").code == 0
+    assert "is there already" in cli("graph", "degrees", "ring", *SOURCES, "--epsilon", "60", "-o", "degrees.json").err
+    assert "80" in cli("budget", "--ledger", "ring.ledger").out
+
+
+def test_refusals_are_one_line_and_cost_nothing(cli: Any) -> None:
+    for asked, words in (
+        (("count", "ring", "pagerank", *SOURCES, "--epsilon", "1"), "no statistic"),
+        (("count", "rings", "edges", *SOURCES, "--epsilon", "1"), "no graph"),
+        (("count", "ring", "edges", *SOURCES), "--epsilon E"),
+        (("count", "ring", "triangles", *SOURCES, "--mu", "1"), "mu"),
+    ):
+        done = cli("graph", *asked)
+        assert done.code != 0 and words in " ".join(done.err.split())
+    assert "200" in cli("budget", "--ledger", "ring.ledger").out

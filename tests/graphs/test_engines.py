@@ -1,0 +1,88 @@
+"""One graph on every engine: the same edges, and so the same integers before noise."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet import graphs
+from discreet.graphs._declared import EdgeTable
+
+NAMES = ["ann", "bob", "cy", "dee", "eve", "flo"]
+COLUMNS = {
+    "a": {"type": "int", "bounds": [0, 29]},
+    "b": {"type": "int", "bounds": [0, 29]},
+    "x": {"type": "string", "keys": NAMES},
+    "y": {"type": "string", "keys": NAMES[::-1]},
+}
+POLICY = {
+    "version": "1",
+    "budget": {"epsilon": 1000},
+    "tables": {"graph_ties": {"unit": "rows", "columns": COLUMNS}},
+    "graphs": {
+        "numbers": {"edges": "graph_ties", "ends": ["a", "b"], "protects": "edge"},
+        "names": {"edges": "graph_ties", "ends": ["x", "y"], "protects": "edge"},
+    },
+}
+
+
+def rows() -> pa.Table:
+    """With loops, repeats, nulls, and ends that are no vertices."""
+    draws = np.random.default_rng(4)
+    ends = [[None if i == 33 else int(i) - 1 for i in draws.integers(0, 34, 400)] for _ in range(2)]
+    names = [[[*NAMES, "gil", None, "Ann"][i] for i in draws.integers(0, 9, 400)] for _ in range(2)]
+    return pa.table(
+        {"a": pa.array(ends[0], pa.int64()), "b": pa.array(ends[1], pa.int64()), "x": names[0], "y": names[1]}
+    )
+
+
+def by_hand(low: str, high: str, vertices: list[Any]) -> list[list[int]]:
+    edges = set()
+    for row in rows().to_pylist():
+        if row[low] in vertices and row[high] in vertices and row[low] != row[high]:
+            edges.add(tuple(sorted((vertices.index(row[low]), vertices.index(row[high])))))
+    return [list(edge) for edge in sorted(edges)]
+
+
+@contextmanager
+def opened(engine: str, request: pytest.FixtureRequest) -> Generator[dp.Session]:
+    match engine:
+        case "duckdb":
+            source: Any = {"graph_ties": rows()}
+        case "postgres":
+            name = request.getfixturevalue("load_postgres")({"graph_ties": rows()})["graph_ties"]
+            source = f"{request.getfixturevalue('postgres')}&options=-csearch_path%3D{name.partition('.')[0]}"
+        case _:
+            view = request.getfixturevalue("load_spark")({"graph_ties": rows()})["graph_ties"]
+            source = request.getfixturevalue("spark")
+            source.table(view).createOrReplaceTempView("graph_ties")
+    with dp.connect(source, POLICY) as session:
+        yield session
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.parametrize("engine", ["duckdb", "postgres", "spark"])
+def test_edges_are_those_counted_by_hand(
+    engine: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[graphs.Graph] = []
+    real = EdgeTable.read
+
+    def reading(table: EdgeTable, context: Any) -> graphs.Graph:
+        read.append(real(table, context))
+        return read[-1]
+
+    monkeypatch.setattr(EdgeTable, "read", reading)
+    with opened(engine, request) as session:
+        for name in ("numbers", "names"):
+            graphs.open(session, name).count("triangles", spend=dp.pure(1))
+    numbers, names = read
+    assert numbers.ends.tolist() == by_hand("a", "b", list(range(30)))
+    assert names.ends.tolist() == by_hand("x", "y", NAMES)
+    assert (numbers.vertices, names.vertices) == (30, 6)
