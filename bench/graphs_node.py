@@ -18,7 +18,7 @@ import argparse
 import math
 import time
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -108,8 +108,8 @@ def true_count(count: NodeCount, values: Truncations) -> float:
     return values.truncated(count.largest_cap).value / count.resolution.steps
 
 
-def counts(graph: Graph, runs: int) -> None:
-    for statistic in ("edges", "stars", "triangles"):
+def counts(graph: Graph, runs: int, statistics: tuple[str, ...] = ("edges", "stars", "triangles")) -> None:
+    for statistic in statistics:
         values = Truncations(NodeCount(statistic, MAX_DEGREE, dp.pure(1)), graph)
         for epsilon in EPSILONS:
             count = NodeCount(statistic, MAX_DEGREE, dp.pure(epsilon))
@@ -173,6 +173,16 @@ def day(projected: np.ndarray, cap: int, true: np.ndarray, generator: np.random.
     return distance(fitted / max(fitted[-1], 1), true)
 
 
+JOBS = {
+    "counts": counts,
+    "edges": partial(counts, statistics=("edges",)),
+    "stars": partial(counts, statistics=("stars",)),
+    "triangles": partial(counts, statistics=("triangles",)),
+    "public": public,
+    "degrees": degrees,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -184,7 +194,7 @@ def main() -> None:
         graph = read_graph(asked.folder / f"snap_{name}.txt")
         print(f"{name}: {graph.vertices:,} vertices, {graph.edges:,} edges")
         for job in asked.jobs:
-            {"counts": counts, "public": public, "degrees": degrees}[job](graph, asked.runs)
+            JOBS[job](graph, asked.runs)
 
 
 if __name__ == "__main__":

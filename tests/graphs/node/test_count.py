@@ -5,12 +5,12 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from tests.graphs.node.laws import Computed
 
 from discreet.errors import ParameterError
 from discreet.graphs import Graph, counts
 from discreet.graphs.node import NodeCount, Stars
 from discreet.privacy import approx, mu, pure, rho
-from tests.graphs.node.laws import Computed
 
 GRAPH = Graph.from_networkx(nx.gnp_random_graph(40, 0.2, seed=1))
 
