@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 __all__ = ["Packing", "solve_packing"]
 
-_ITERATIONS = 100
+_ITERATIONS = 400
 _STEP = 0.995
 
 
@@ -32,7 +32,7 @@ def solve_packing(
 ) -> Packing:
     """Maximise Σ mₚ xₚ with 0 ≤ x ≤ 1 and Σ mₚ xₚ ≤ cap over the groups p at each vertex.
 
-    Stops when primal and dual objectives are at most `gap` apart, or after 100 steps. Source: Mehrotra 1992
+    Stops when primal and dual objectives are at most `gap` apart, or after 400 steps. Source: Mehrotra 1992
     (predictor and corrector) for bounded variables; the normal equations have a row per constrained vertex.
     """
     active, place = np.unique(members, return_inverse=True)
