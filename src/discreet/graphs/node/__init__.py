@@ -1,0 +1,38 @@
+"""Node privacy: a person comes or goes with all relations.
+
+One person can have any number of relations, so that no noise would hide one unless graphs are cut first. A *cap* bounds
+what counts at one vertex; the cut is an extension of the statistic that moves by at most the cap when a person goes,
+and does not change graphs that are within it. The cap is public, or it is bought with a part of the spend: it is never
+read off the graph. No answer here is of one vertex: hiding whether a person is there at all, it could say nothing.
+"""
+
+from discreet.graphs.node._caps import CapScores, caps_up_to, choose_cap
+from discreet.graphs.node._count import NodeCount, NodeCountRelease
+from discreet.graphs.node._degrees import NodeDegrees, NodeDegreesRelease, block_sums, blocks_up_to
+from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows, edge_flow
+from discreet.graphs.node._patterns import Stars, Triangles
+from discreet.graphs.node._projection import edge_order, projected_degrees
+from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution, Truncated
+
+__all__ = [
+    "HALF_EDGES",
+    "PACKED",
+    "CapScores",
+    "EdgeFlows",
+    "NodeCount",
+    "NodeCountRelease",
+    "NodeDegrees",
+    "NodeDegreesRelease",
+    "PackedPatterns",
+    "Resolution",
+    "Stars",
+    "Triangles",
+    "Truncated",
+    "block_sums",
+    "blocks_up_to",
+    "caps_up_to",
+    "choose_cap",
+    "edge_flow",
+    "edge_order",
+    "projected_degrees",
+]
