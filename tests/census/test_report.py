@@ -62,7 +62,7 @@ def published(layout: Layout, truth: list[NDArray[np.int64]], scale: float, *, h
         for level, counts in zip(LEVELS, truth, strict=True)
         for name in layout.tables
     }
-    leaves = published_integers(Estimate(Errors.of_mechanisms(layout, mechanisms), measured))
+    leaves = published_integers({"t": Estimate(Errors.of_mechanisms(layout, mechanisms), measured)})["t"]
     return census.Publication(layout, mechanisms, measured, leaves, dp.rho(1), {})
 
 

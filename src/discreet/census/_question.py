@@ -25,7 +25,7 @@ from discreet.privacy import Loss
 from discreet.query import BoundedAggregate, Count, Marginals, measure_norms
 from discreet.release import PreparedQuestion, ReleaseContext, Terms
 
-__all__ = ["PreparedPublication", "Publish"]
+__all__ = ["Payments", "PreparedPublication", "Publish", "published_integers"]
 
 _MOST_DEVIATION = 2.0**48
 
@@ -138,12 +138,16 @@ class PreparedPublication(PreparedQuestion):
 
     def answer(self, context: ReleaseContext) -> Publication:
         """Count, and add noise. Its loss is charged."""
-        many = sum(len(each.shares) for each in self.every.values())
-        payments = _Payments(context, Purse(self.prices), many + 1)
+        payments = self.payments(context)
         measured = {name: each.measured(each.counted(context), payments) for name, each in self.every.items()}
         estimates = {name: Estimate(each.errors, measured[name]) for name, each in self.every.items()}
         integers = published_integers(estimates, self.ruled)
         return self._released(measured, integers, context)
+
+    def payments(self, context: ReleaseContext) -> Payments:
+        """What pays for the measurements of all universes, once."""
+        many = sum(len(each.shares) for each in self.every.values())
+        return Payments(context, Purse(self.prices), many + 1)
 
     def counted(self, context: ReleaseContext) -> dict[Measure, NDArray[np.int64]]:
         """The exact counts of each measurement, areas by cells: private."""
@@ -153,7 +157,7 @@ class PreparedPublication(PreparedQuestion):
         return {(place, name): self._exact(place, by_level[self.layout.tables[name]]) for place, name in self.shares}
 
     def measured(
-        self, counts: Mapping[Measure, NDArray[np.int64]], payments: _Payments
+        self, counts: Mapping[Measure, NDArray[np.int64]], payments: Payments
     ) -> dict[Measure, NDArray[np.int64]]:
         """The counts with noise, each mechanism paid before it draws."""
         noisy = dict[Measure, NDArray[np.int64]]()
@@ -227,7 +231,7 @@ class PreparedPublication(PreparedQuestion):
 
 
 @dataclass(slots=True)
-class _Payments:
+class Payments:
     """Pays for measurements, and shows how many of them are made."""
 
     context: ReleaseContext

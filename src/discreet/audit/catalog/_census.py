@@ -42,9 +42,9 @@ class _Publications:
             return tuple(data for _ in request.sets)
 
         context = counting_context(self._prepared.policy, counted)
-        counts = self._prepared.counted(context)
+        prepared, counts = self._prepared, self._prepared.counted(context)
         return [
-            [int(each) for noisy in self._prepared.measured(counts, context).values() for each in noisy.ravel()]
+            [int(e) for noisy in prepared.measured(counts, prepared.payments(context)).values() for e in noisy.ravel()]
             for _ in range(size)
         ]
 
