@@ -219,6 +219,63 @@ def test_integers_before_noise_are_those_counted_by_hand(
         assert np.array_equal(some, cells.reshape(len(cells), -1)), (level, name)
 
 
+JOINED = """\
+table = '''
+SELECT p.block, CASE WHEN p.age < 18 THEN 'minor' ELSE 'adult' END AS stage, q.sex AS other, p.sex
+FROM census_people p JOIN census_people q ON p.person = q.person WHERE q.age >= 50
+'''
+name = "pairs"
+
+[geography]
+areas = "areas.csv"
+levels = ["state", "county", "block"]
+
+[tables]
+every = ["stage", "other", "sex"]
+
+[shares]
+block = 1
+
+[universes.people]
+table = "census_people"
+column = "block"
+tables = { total = [] }
+shares = { block = 1 }
+"""
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_of_a_join_are_the_same_on_every_engine(
+    opened: Opened, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact: list[Any] = []
+    real = PreparedPublication.measured
+
+    def measured(prepared: Any, counts: Any, payments: Any) -> Any:
+        exact.append(counts)
+        return real(prepared, counts, payments)
+
+    monkeypatch.setattr(PreparedPublication, "measured", measured)
+    spec, rows = spec_of(tmp_path, JOINED, PLACES), people(300)
+    with opened(engine, rows, unit="person", max_rows=9) as session:
+        census.publish(session, spec, dp.rho(1))
+    pairs, everybody = exact
+    expected = np.zeros((5, 2, 3, 3), np.int64)
+    total = np.zeros((5, 1), np.int64)
+    listed, leaves = rows.to_pylist(), spec.geography.names[-1]
+    for row in listed:
+        if row["block"] not in leaves:
+            continue
+        total[leaves.index(row["block"])] += 1
+        for other in listed:
+            if other["person"] == row["person"] and other["age"] >= 50:
+                stage, area = int(row["age"] >= 18), leaves.index(row["block"])
+                expected[area, stage, "FMX".index(other["sex"]), "FMX".index(row["sex"])] += 1
+    assert np.array_equal(everybody["block", "total"], total)
+    assert np.array_equal(pairs["block", "every"], expected.reshape(5, -1))
+
+
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_is_wrong_is_refused_before_any_charge_in_the_same_words(

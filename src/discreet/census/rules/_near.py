@@ -7,14 +7,14 @@ rules hold. They are made from the root down: the nearest real ones first, and t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp, nnls
+from scipy.optimize import nnls
 
 from discreet.census.estimates import Errors, Estimate, Sum
 from discreet.census.rules._classes import RuledTotals
+from discreet.census.rules._held import times_with_totals
 from discreet.census.rules._rounding import Rounding
 from discreet.errors import ParameterError
 from discreet.marginals.trees import Tree
@@ -54,7 +54,7 @@ def _check_held(ruled: RuledTotals) -> None:
     geography = next(iter(ruled.layouts.values())).spec.geography
     for place, area in enumerate(geography.names[level]):
         here = {name: int(each[place]) for name, each in totals.items()}
-        if _whole_numbers(ruled, np.zeros(len(ruled.generators)), here) is None:
+        if _times(ruled, np.zeros(len(ruled.generators)), here) is None:
             listed = ", ".join(f"{total:,} {name}" for name, total in here.items())
             raise ParameterError(
                 f"held.{geography.levels[level]}: in {area} there cannot be {listed}, by the rules; correct the "
@@ -76,19 +76,17 @@ def class_totals(ruled: RuledTotals, estimates: Mapping[str, Estimate]) -> dict[
     for place in range(tree.sizes[first]):
         here = {name: int(each[place]) for name, each in fixed.items()}
         times = near.one(first, place, here)
-        counts.append(rounding.alone(times) if not here else _times(ruled, times, here) @ ruled.generators)
+        if here:
+            chosen = _times(ruled, times, here)
+            assert chosen is not None, "it was checked that there are such numbers"
+            counts.append(chosen @ ruled.generators)
+        else:
+            counts.append(rounding.alone(times))
     levels = Tree(tree.parents[:first]).sums(np.array(counts, np.int64))
     for level in range(first + 1, tree.levels):
         wanted = near.children(tree, level, levels[-1].astype(np.float64))
         levels.append(rounding.children(tree, level, wanted, levels[-1]))
     return {name: [each[:, span] for each in levels] for name, span in ruled.spans.items()}
-
-
-def _times(ruled: RuledTotals, near: Numbers, held: Mapping[str, int]) -> Places:
-    """The whole numbers of generators near some, with totals that are held; it was checked that there are such."""
-    chosen = _whole_numbers(ruled, near, held)
-    assert chosen is not None
-    return chosen
 
 
 class _Near:
@@ -169,30 +167,10 @@ def _held(ruled: RuledTotals) -> tuple[int, dict[str, Places]] | None:
     return (levels.pop(), {name: totals for name, (_, totals) in held.items()}) if held else None
 
 
-def _whole_numbers(ruled: RuledTotals, near: Numbers, held: Mapping[str, int]) -> Places | None:
-    """The whole numbers of generators nearest to some, with the totals that are held; None if there are none."""
-    many = len(near)
-    above = np.hstack([np.eye(many), -np.eye(many)])
-    below = np.hstack([-np.eye(many), -np.eye(many)])
-    sums = np.array([np.append(ruled.generators[:, ruled.spans[name]].sum(axis=1), np.zeros(many)) for name in held])
-    totals = np.array(list(held.values()), np.float64)
-    lower: Any = np.concatenate([np.full(2 * many, -np.inf), totals])
-    upper: Any = np.concatenate([near, -near, totals])
-    solved = milp(
-        np.append(np.zeros(many), np.ones(many)),
-        integrality=np.append(np.ones(many), np.zeros(many)),
-        bounds=Bounds(0, np.inf),
-        constraints=[
-            LinearConstraint(np.vstack([above, below, sums]), lower, upper),
-        ],
-    )  # fmt: skip
-    if solved.x is None:
-        return None
-    chosen = np.rint(solved.x[:many]).astype(np.int64)
-    met = all(
-        int(row[:many] @ chosen) == total for row, total in zip(sums.astype(np.int64), held.values(), strict=True)
-    )
-    return chosen if met and (chosen >= 0).all() else None
+def _times(ruled: RuledTotals, near: Numbers, held: Mapping[str, int]) -> Places | None:
+    """The whole times of generators near real ones with totals that are held; None if there are none."""
+    sums = np.array([ruled.generators[:, ruled.spans[name]].sum(axis=1) for name in held], np.int64)
+    return times_with_totals(near, sums, np.array(list(held.values()), np.int64))
 
 
 def _root_of(precision: Numbers) -> Numbers:
