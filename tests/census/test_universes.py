@@ -214,6 +214,14 @@ def test_bad_specifications_are_refused_before_any_charge(
     assert session.remaining == dp.rho(40)
 
 
+def test_the_least_spend_for_an_accuracy_counts_other_universes(session: dp.Session) -> None:
+    shared, spend = census.spec_for(session, spec(), accuracy={"state": 20}, most=dp.rho(4))
+    planned = census.plan(session, shared, spend)
+    assert 19 <= max(planned.error(name, level="state") for name in ("total", "age_relation", "kind_stage")) <= 20
+    assert planned.universes["households"].loss == spend
+    assert "people[relation = 'head'] = households" in planned.explain()
+
+
 def test_held_totals_of_two_universes_are_met(session: dp.Session) -> None:
     held = {"households": {"N": 700, "S": 200}, "people": {"N": 2100, "S": 650}}
     tied = spec(universes={"households": homes(held={"state": held["households"]})}, held={"state": held["people"]})

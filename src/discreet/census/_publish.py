@@ -95,12 +95,15 @@ def spec_for(
 
     Returns
     -------
-    The specification with the shares, and the spend, for `publish`. Raises `ParameterError` if `most` is not enough.
+    The specification with the shares, and the spend, for `publish`; other universes have their part of it.
+    Raises `ParameterError` if `most` is not enough.
     """
     prepared = session.prepare(Publish(spec, most))
     assert isinstance(prepared, PreparedPublication)
-    shares, price = cheapest_shares(prepared.layout, prepared.prices, accuracy, confidence)
+    part = spec.universe_shares[spec.name]
+    prices = replace(prepared.prices, total=prepared.prices.total * part)
+    shares, price = cheapest_shares(prepared.layout, prices, accuracy, confidence)
     by_level: dict[str, dict[str, str]] = {}
     for (level, name), share in shares.items():
         by_level.setdefault(level, {})[name] = str(share)
-    return replace(spec, shares=by_level), prepared.prices.budget(price)
+    return replace(spec, shares=by_level), prepared.prices.budget(price / part)
