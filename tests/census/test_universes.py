@@ -215,9 +215,9 @@ def test_bad_specifications_are_refused_before_any_charge(
 
 
 def test_the_least_spend_for_an_accuracy_counts_other_universes(session: dp.Session) -> None:
-    shared, spend = census.spec_for(session, spec(), accuracy={"state": 20}, most=dp.rho(4))
+    shared, spend = census.spec_for(session, spec(), accuracy={"block": 20}, most=dp.rho(4))
     planned = census.plan(session, shared, spend)
-    assert 19 <= max(planned.error(name, level="state") for name in ("total", "age_relation", "kind_stage")) <= 20
+    assert 19 <= max(planned.error(name, level="block") for name in ("total", "age_relation", "kind_stage")) <= 20
     assert planned.universes["households"].loss == spend
     assert "people[relation = 'head'] = households" in planned.explain()
 
