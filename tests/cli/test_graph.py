@@ -83,3 +83,18 @@ def test_a_synthetic_graph_is_charged_once_saved_and_verified(cli: Any) -> None:
     assert cli("verify", "ring.json", "--ledger", "ring.ledger").code == 0
     assert "is there already" in cli(*asked, "--edges", "synthetic.parquet").err
     assert "140" in cli("budget", "--ledger", "ring.ledger").out
+
+
+def test_people_are_protected_where_the_policy_says_so(cli: Any) -> None:
+    people = POLICY.replace('"rows"', '"ends"').replace('"edge"', '"node"')
+    Path("people.toml").write_text(f"{people}max_degree = 4\n")
+    planned = cli("graph", "plan", "ring", "2-stars", "--policy", "people.toml", "--epsilon", "1", "--cap", "public")
+    assert "a person with all edges" in planned.out and "The cap is public" in planned.out
+    sources = ("--policy", "people.toml", "--data", "ring.parquet", "--ledger", "people.ledger", "--epsilon", "60")
+    done = cli("graph", "count", "ring", "edges", *sources, "--cap", "public", "--format", "json", "-o", "edges.json")
+    assert abs(done.json["value"] - 10) < 3 and done.json["cap"] == 4
+    assert cli("verify", "edges.json", "--ledger", "people.ledger").code == 0
+    assert "nodes =" in cli("graph", "degrees", "ring", *sources).err
+    refused = cli("query", "SELECT COUNT(*) AS n FROM ties", *sources)
+    assert refused.code != 0 and "two people" in " ".join(refused.err.split())
+    assert "140" in cli("budget", "--ledger", "people.ledger").out

@@ -13,7 +13,7 @@ import discreet
 from discreet.cli._errors import in_options
 
 HOUSE = Path(discreet.__file__).parent
-ROOMS = ("engines", "ledger", "policy.py", "privacy", "query", "release", "session.py")
+ROOMS = ("engines", "ledger", "policy", "privacy", "query", "release", "session.py")
 PYTHON = re.compile(r"\bdp\.|\bassume=|\bspend=|\bkey=|\bplan\(")
 FOR_PYTHON_ALONE = (
     "the error of",  # of Plan.spend_for

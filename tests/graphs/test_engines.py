@@ -13,6 +13,7 @@ import pytest
 import discreet as dp
 from discreet import graphs
 from discreet.graphs._declared import EdgeTable
+from discreet.graphs.node._table import PeopleTable
 
 NAMES = ["ann", "bob", "cy", "dee", "eve", "flo"]
 COLUMNS = {
@@ -50,8 +51,17 @@ def by_hand(low: str, high: str, vertices: list[Any]) -> list[list[int]]:
     return [list(edge) for edge in sorted(edges)]
 
 
+PEOPLE = POLICY | {
+    "tables": {"graph_ties": {"unit": "ends", "columns": COLUMNS}},
+    "graphs": {
+        "numbers": {"edges": "graph_ties", "ends": ["a", "b"], "protects": "node", "max_degree": 30},
+        "names": {"edges": "graph_ties", "ends": ["x", "y"], "protects": "node", "max_degree": 6},
+    },
+}
+
+
 @contextmanager
-def opened(engine: str, request: pytest.FixtureRequest) -> Generator[dp.Session]:
+def opened(engine: str, request: pytest.FixtureRequest, policy: dict[str, Any]) -> Generator[dp.Session]:
     match engine:
         case "duckdb":
             source: Any = {"graph_ties": rows()}
@@ -62,7 +72,7 @@ def opened(engine: str, request: pytest.FixtureRequest) -> Generator[dp.Session]
             view = request.getfixturevalue("load_spark")({"graph_ties": rows()})["graph_ties"]
             source = request.getfixturevalue("spark")
             source.table(view).createOrReplaceTempView("graph_ties")
-    with dp.connect(source, POLICY) as session:
+    with dp.connect(source, policy) as session:
         yield session
 
 
@@ -79,10 +89,32 @@ def test_edges_are_those_counted_by_hand(
         return read[-1]
 
     monkeypatch.setattr(EdgeTable, "read", reading)
-    with opened(engine, request) as session:
+    with opened(engine, request, POLICY) as session:
         for name in ("numbers", "names"):
             graphs.open(session, name).count("triangles", spend=dp.pure(1))
     numbers, names = read
     assert numbers.ends.tolist() == by_hand("a", "b", list(range(30)))
     assert names.ends.tolist() == by_hand("x", "y", NAMES)
     assert (numbers.vertices, names.vertices) == (30, 6)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.parametrize("engine", ["duckdb", "postgres", "spark"])
+def test_people_and_their_edges_are_those_counted_by_hand(
+    engine: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[tuple[graphs.Graph, list[Any]]] = []
+    real = PeopleTable.read
+
+    def reading(table: PeopleTable, context: Any) -> tuple[graphs.Graph, list[Any]]:
+        read.append(real(table, context))
+        return read[-1]
+
+    monkeypatch.setattr(PeopleTable, "read", reading)
+    with opened(engine, request, PEOPLE) as session:
+        for name in ("numbers", "names"):
+            graphs.open(session, name).count("edges", spend=dp.pure(1))
+    (numbers, people), (other, names) = read
+    assert people == list(range(30)) and names == NAMES
+    assert numbers.ends.tolist() == by_hand("a", "b", people)
+    assert other.ends.tolist() == by_hand("x", "y", names)

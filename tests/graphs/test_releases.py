@@ -186,7 +186,10 @@ def test_policies_without_graphs_have_the_digests_that_they_had() -> None:
         (lambda p: p["tables"]["ties"]["columns"].update(a={"type": "int"}), "vertices are public"),
         (lambda p: p["tables"]["ties"].update(unit="a", max_rows=3), "every row"),
         (
-            lambda p: p["graphs"].update(other={"edges": "ties", "ends": ["a", "b"], "protects": "node"}),
+            lambda p: (
+                p["tables"].update(calls=p["tables"]["ties"] | {"unit": "ends"}),
+                p["graphs"].update(other={"edges": "calls", "ends": ["a", "b"], "protects": "node"}),
+            ),
             "a ledger each",
         ),
     ],
@@ -198,10 +201,16 @@ def test_a_policy_that_declares_no_graph_is_refused_with_a_remedy(change: Any, w
         dp.policy.load_policy(policy)
 
 
-def test_a_graph_that_protects_people_has_no_answer_with_the_privacy_of_edges() -> None:
-    session = dp.connect(ties(), policy_with(protects="node"))
-    with session, pytest.raises(QueryError, match="protects people"):
-        graphs.open(session, "club").count("edges", spend=dp.pure(1))
+def test_a_cap_is_for_people() -> None:
+    with dp.connect(ties(), policy_with()) as session:
+        club = graphs.open(session, "club")
+        for ask in (
+            lambda: club.count("edges", dp.pure(1), cap="public"),
+            lambda: club.degrees(dp.pure(1), cap="bought"),
+        ):
+            with pytest.raises(ParameterError, match="no cap"):
+                ask()
+        assert session.spent.epsilon() == 0
 
 
 def test_plans_are_free_and_tell_errors_where_they_are_public() -> None:

@@ -7,21 +7,29 @@ The second is far stronger: with ε per edge, a person with k edges is protected
 from discreet.graphs._graph import Graph
 from discreet.graphs._private_graph import PrivateGraph, plan_count
 from discreet.graphs._private_graph import open_graph as open  # noqa: A004
+from discreet.graphs._questions import CountGraph, ReleaseDegrees
 from discreet.graphs.edge import (
     COUNT_KIND,
     DEGREES_KIND,
-    CountGraph,
     GraphCount,
     GraphDegrees,
     GraphPlan,
-    ReleaseDegrees,
     SmoothCount,
+)
+from discreet.graphs.node import (
+    NODE_COUNT_KIND,
+    NODE_DEGREES_KIND,
+    NodePlan,
+    NodePrivateCount,
+    NodePrivateDegrees,
 )
 from discreet.graphs.synthetic import SYNTHETIC_KIND, GraphSynthesis, SynthesizeGraph
 
 __all__ = [
     "COUNT_KIND",
     "DEGREES_KIND",
+    "NODE_COUNT_KIND",
+    "NODE_DEGREES_KIND",
     "SYNTHETIC_KIND",
     "CountGraph",
     "Graph",
@@ -29,6 +37,9 @@ __all__ = [
     "GraphDegrees",
     "GraphPlan",
     "GraphSynthesis",
+    "NodePlan",
+    "NodePrivateCount",
+    "NodePrivateDegrees",
     "PrivateGraph",
     "ReleaseDegrees",
     "SmoothCount",

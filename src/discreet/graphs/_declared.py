@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from discreet import noise
 from discreet.errors import QueryError
 from discreet.graphs._graph import Graph
-from discreet.policy import DeclaredGraph, Key, Policy
+from discreet.policy import DeclaredGraph, Key, Policy, Table
 from discreet.query import RecordPlan, plan_records
 from discreet.release import ReleaseContext
 
-__all__ = ["EdgeTable", "declared_graph", "edge_table"]
+__all__ = ["EdgeTable", "column_values", "declared_graph", "edge_table", "ends_of"]
 
 
 def declared_graph(policy: Policy, name: object) -> tuple[str, DeclaredGraph]:
@@ -97,14 +97,23 @@ def edge_table(policy: Policy, name: object) -> EdgeTable:
         first, places, count = low, {}, high - low + 1
     if count >= 2**31:
         raise QueryError(f"the graph {chosen} has more vertices than can be counted: narrow the bounds of {column}")
-    a, b = (_quoted(end) for end in declared.ends)
-    conditions = [f"{end} IS NOT NULL" for end in (a, b)]
-    for end, quoted in zip(declared.ends, (a, b), strict=True):
-        bounds = policy.tables[declared.edges].columns[end].bounds
-        if bounds is not None:
-            conditions.append(f"{quoted} BETWEEN {bounds[0]} AND {bounds[1]}")
-    select = f"SELECT {a}, {b} FROM {_quoted(declared.edges)} WHERE {' AND '.join(conditions)}"  # noqa: S608 (the policy's own names, quoted)
-    return EdgeTable(chosen, declared, count, first, places, plan_records(select, policy))
+    return EdgeTable(chosen, declared, count, first, places, ends_of(policy, declared))
+
+
+def ends_of(policy: Policy, declared: DeclaredGraph) -> RecordPlan:
+    """Every row of the edges with two ends that can be vertices: as they are, whoever they belong to. SENSITIVE."""
+    table = policy.tables[declared.edges]
+    return column_values(policy, declared.edges, *((end, table.columns[end].bounds) for end in declared.ends))
+
+
+def column_values(policy: Policy, table: str, *columns: tuple[str, tuple[Any, Any] | None]) -> RecordPlan:
+    """Every row of a table, uncapped, on which these columns have values, and are within their bounds. SENSITIVE."""
+    conditions = [f"{_quoted(name)} IS NOT NULL" for name, _ in columns]
+    conditions += [f"{_quoted(name)} BETWEEN {bounds[0]} AND {bounds[1]}" for name, bounds in columns if bounds]
+    listed = ", ".join(_quoted(name) for name, _ in columns)
+    uncapped = Table(unit="rows", columns=policy.tables[table].columns)
+    select = f"SELECT {listed} FROM {_quoted(table)} WHERE {' AND '.join(conditions)}"  # noqa: S608 (the policy's own names, quoted)
+    return plan_records(select, Policy(version=policy.version, relation=policy.relation, tables={table: uncapped}))
 
 
 def _quoted(name: str) -> str:

@@ -8,15 +8,9 @@ from typing import Any, cast
 
 from discreet.errors import ParameterError
 from discreet.graphs._declared import declared_graph
-from discreet.graphs.edge import (
-    CountGraph,
-    GraphCount,
-    GraphDegrees,
-    GraphPlan,
-    PreparedCount,
-    ReleaseDegrees,
-    plan_of,
-)
+from discreet.graphs._questions import CountGraph, ReleaseDegrees
+from discreet.graphs.edge import GraphCount, GraphDegrees, GraphPlan, PreparedCount, plan_of
+from discreet.graphs.node import Cap, NodePlan, NodePrivateCount, NodePrivateDegrees, PreparedNodeCount
 from discreet.graphs.synthetic import GraphSynthesis, SynthesizeGraph
 from discreet.policy import DeclaredGraph, Policy
 from discreet.privacy import Loss, PureLoss, budget_of, in_words
@@ -44,24 +38,33 @@ class PrivateGraph:
         """The graph, and whom it protects."""
         return f"<PrivateGraph {self.name}, which protects one {self.declared.protects}>"
 
-    def count(self, statistic: str, spend: Loss, *, idempotency_key: str | None = None) -> GraphCount:
-        """A statistic of the graph with the privacy of its edges. The same question again is free.
+    def count(
+        self, statistic: str, spend: Loss, *, cap: Cap | None = None, idempotency_key: str | None = None
+    ) -> GraphCount | NodePrivateCount:
+        """A statistic of the graph, with the privacy that the policy declares. The same question again is free.
 
         Parameters
         ----------
         statistic
-            ``"edges"``, ``"density"``, ``"components"``, ``"largest degree"`` or ``"degeneracy"``, which one edge moves
-            by 1 at most; ``"triangles"``, ``"2-stars"`` and stars of more leaves, ``"4-cycles"``, ``"4-cliques"`` and
-            larger ones, with noise scaled to smooth sensitivity; ``"global clustering"``, of triangles and 2-stars.
+            Where edges are protected, ``"edges"``, ``"density"``, ``"components"``, ``"largest degree"`` or
+            ``"degeneracy"``, which one edge moves by 1 at most; ``"triangles"``, ``"2-stars"`` and stars of more
+            leaves, ``"4-cycles"``, ``"4-cliques"`` and larger ones, with noise scaled to smooth sensitivity; and
+            ``"global clustering"``, of triangles and 2-stars. Where people are protected, ``"edges"``,
+            ``"triangles"``, ``"2-stars"`` or ``"3-stars"``, under a cap.
         spend
-            ε, or (ε, δ), of which the δ is not needed and not charged; or ρ. Of what an edge moves by 1 also μ.
+            Where edges are protected, ε, or (ε, δ), of which the δ is not needed and not charged; or ρ. Of what an edge
+            moves by 1 also μ. Where people are protected, ε, (ε, δ), ρ or μ.
+        cap
+            Where people are protected, how much at one vertex counts: ``"bought"`` with two fifths of the spend, or
+            ``"public"``, as much as `max_degree` allows.
 
         Raises
         ------
         QueryError
-            For a statistic that there is not, and a graph that protects people; nothing is spent.
+            For a statistic that there is not; nothing is spent.
         ParameterError
-            For a spend that buys no noise; nothing is spent.
+            For a spend that buys no noise, a cap where edges are protected, and a graph that protects people without
+            `max_degree`; nothing is spent.
         BudgetExceeded, DataError, LedgerError, Cancelled
             As `Session.answer` does.
 
@@ -79,22 +82,27 @@ class PrivateGraph:
         >>> abs(triangles.value - 82_160) < 2_000, triangles.error() is None
         (True, True)
         """
-        return self.session.answer(CountGraph(self.name, statistic, spend), idempotency_key=idempotency_key)
+        return self.session.answer(CountGraph(self.name, statistic, spend, cap), idempotency_key=idempotency_key)
 
     def clustering(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphCount:
         """The global clustering coefficient, three times the triangles by the 2-stars: half of the spend for each.
 
-        Raises as `count`.
+        Raises as `count`, also where people are protected.
         """
-        return self.count("global clustering", spend, idempotency_key=idempotency_key)
+        counted = self.count("global clustering", spend, idempotency_key=idempotency_key)
+        assert isinstance(counted, GraphCount)
+        return counted
 
-    def degrees(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphDegrees:
-        """The sorted degrees, those of some graph, and how many vertices have each. Raises as `count`.
+    def degrees(
+        self, spend: Loss, *, cap: Cap | None = None, idempotency_key: str | None = None
+    ) -> GraphDegrees | NodePrivateDegrees:
+        """The degrees: sorted where edges are protected, their distribution where people are. Raises as `count`.
 
-        One edge moves two sorted degrees by 1; noise on each is pooled where degrees are alike. Source: Hay, Li, Miklau
-        and Jensen 2009.
+        One edge moves two sorted degrees by 1; noise on each is pooled where degrees are alike. Of people, degrees
+        above a cap are cut; `QueryError` if the policy names no column of them. Source: Hay, Li, Miklau and Jensen
+        2009; Day, Li and Lyu 2016.
         """
-        return self.session.answer(ReleaseDegrees(self.name, spend), idempotency_key=idempotency_key)
+        return self.session.answer(ReleaseDegrees(self.name, spend, cap), idempotency_key=idempotency_key)
 
     def synthetic(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphSynthesis:
         """A synthetic graph that has the degrees, the clustering by degree and the triangles of the graph, about.
@@ -105,16 +113,16 @@ class PrivateGraph:
         """
         return self.session.answer(SynthesizeGraph(self.name, spend), idempotency_key=idempotency_key)
 
-    def plan(self, statistic: str, spend: Loss, assume: Mapping[str, float] | None = None) -> GraphPlan:
+    def plan(
+        self, statistic: str, spend: Loss, assume: Mapping[str, float] | None = None, *, cap: Cap | None = None
+    ) -> GraphPlan | NodePlan:
         """What `count` would measure with the same arguments, and how wrong it would be. Costs nothing.
 
         ``assume={"sensitivity": 300}`` is a public guess of how far one edge moves the count around the graph: for
         triangles, the most common neighbours of two vertices. It changes no noise. Raises as `count` does before its
-        charge, and `ParameterError` for another assumption.
+        charge, and `ParameterError` for another assumption, and any where people are protected.
         """
-        prepared = self.session.prepare(CountGraph(self.name, statistic, spend))
-        assert isinstance(prepared, PreparedCount)
-        return plan_of(prepared, assume)
+        return _plan_of(self.session.prepare(CountGraph(self.name, statistic, spend, cap)), assume)
 
     def meaning(self, edges: int, spend: Loss) -> str:
         """What a spend per edge is to a person with so many edges, in words. Costs nothing.
@@ -149,8 +157,15 @@ def open_graph(session: Session, name: str) -> PrivateGraph:
     return PrivateGraph(session, *looked_up)
 
 
-def plan_count(
-    policy: Policy, graph: str, statistic: str, spend: Loss, assume: Mapping[str, float] | None = None
-) -> GraphPlan:
+def plan_count(policy: Policy, question: CountGraph, assume: Mapping[str, float] | None = None) -> GraphPlan | NodePlan:
     """The plan of a count under a policy alone, before there is a source or a ledger. Raises as `PrivateGraph.plan`."""
-    return plan_of(CountGraph(graph, statistic, spend).prepare(Terms.of_policy(policy)), assume)
+    return _plan_of(question.prepare(Terms.of_policy(policy)), assume)
+
+
+def _plan_of(prepared: Any, assume: Mapping[str, float] | None) -> GraphPlan | NodePlan:
+    if isinstance(prepared, PreparedCount):
+        return plan_of(prepared, assume)
+    assert isinstance(prepared, PreparedNodeCount)
+    if assume:
+        raise ParameterError("where people are protected the noise is public, and there is nothing to assume")
+    return NodePlan(prepared)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from discreet.audit.catalog._entry import Entry
 from discreet.graphs import Graph, SmoothCount
 from discreet.graphs.counts import Stars, Triangles
+from discreet.graphs.node import CapScores, EdgeFlows, NodeCount, NodeDegrees, choose_cap, edge_order, projected_degrees
 from discreet.noise import rounded_pareto
+from discreet.prices import Choice
 from discreet.privacy import pure
 
 __all__ = ["graph_entries"]
 
 _LEAVES = 80
+_DEGREE = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,42 @@ class _Counted:
         return [rounded_pareto(Fraction(value), scale, self.mechanism.shape) for _ in range(size)]
 
 
+@dataclass(frozen=True, eq=False)
+class _CutCount:
+    """A count of edges under a cap, drawn many times: the truncations are computed once for each graph."""
+
+    mechanism: NodeCount
+
+    def draw(self, data: Graph, size: int) -> list[tuple[int, int]]:
+        """`size` independent pairs of the cap and the count in half edges."""
+        scores = self.mechanism.scores(self.mechanism.extension(data).truncated)
+        caps = _chosen(self.mechanism.choice, scores, size)
+        return [(self.mechanism.caps[i], self._noisy(scores, i)) for i in caps]
+
+    def _noisy(self, scores: CapScores, i: int) -> int:
+        (noisy,) = self.mechanism.noise(self.mechanism.caps[i]).release([scores.solve(i).value])
+        return noisy
+
+
+@dataclass(frozen=True, eq=False)
+class _CutDegrees:
+    """A distribution of degrees under a cap, drawn many times."""
+
+    mechanism: NodeDegrees
+
+    def draw(self, data: Graph, size: int) -> list[tuple[int, ...]]:
+        """`size` independent noisy sums, behind the cap."""
+        order = edge_order(data, range(data.vertices), b"a fixed salt")
+        scores = self.mechanism.scores(EdgeFlows(data).truncated)
+        degrees = {cap: projected_degrees(data, cap, order) for cap in self.mechanism.caps}
+        caps = [self.mechanism.caps[i] for i in _chosen(self.mechanism.choice, scores, size)]
+        return [(cap, *self.mechanism.measured(degrees[cap], cap).sums.tolist()) for cap in caps]
+
+
+def _chosen(choice: Choice | None, scores: CapScores, size: int) -> list[int]:
+    return [0] * size if choice is None else [choose_cap(choice, scores) for _ in range(size)]
+
+
 def _hubs() -> Graph:
     """Two vertices with 80 neighbours in common, and no edge between them."""
     return Graph.from_pairs([(hub, leaf) for hub in (0, 1) for leaf in range(2, 2 + _LEAVES)])
@@ -39,11 +79,15 @@ def _clique() -> Graph:
 
 
 def graph_entries() -> tuple[Entry, ...]:
-    """Triangles of two hubs and of a clique, 2-stars of a star, each with an edge and without.
+    """Graphs with an edge and without, and with a person and without.
 
-    >>> [entry.name for entry in graph_entries()]
+    >>> [entry.name for entry in graph_entries()][:3]
     ['SmoothCount of two hubs', 'SmoothCount of a clique', 'SmoothCount of a star']
     """
+    return (*_edge_entries(), *_node_entries())
+
+
+def _edge_entries() -> tuple[Entry, ...]:
     epsilon, hubs, clique = 1, _hubs(), _clique()
     star = Graph.from_pairs([(0, leaf) for leaf in range(1, 91)], 92)
     triangles = SmoothCount(Triangles(hubs.vertices), epsilon)
@@ -67,4 +111,41 @@ def graph_entries() -> tuple[Entry, ...]:
             note=f"{note}, which is its local sensitivity; a draw takes a fifth of a millisecond",
         )
         for name, mechanism, pair, shown, note in cases
+    )
+
+
+def _node_entries() -> tuple[Entry, ...]:
+    star = Graph.from_pairs([(0, leaf) for leaf in range(1, _DEGREE + 1)])
+    alone = star.without(0)
+    bound = f"max_degree={_DEGREE}, spend=pure(1)"
+    public, bought = (NodeCount("edges", _DEGREE, pure(1), cap) for cap in ("public", "bought"))
+    degrees = NodeDegrees(2, pure(1), "public")
+    path = Graph.from_pairs([(0, 1), (1, 2)])
+    cases: tuple[tuple[str, str, Any, Any, tuple[Graph, Graph], str], ...] = (
+        (
+            "NodeCount of a star", f'NodeCount("edges", {bound}, cap="public")', _CutCount(public), NodeCount,
+            (star, alone), "the centre has all edges",
+        ),
+        (
+            "NodeCount of a star, cap bought", f'NodeCount("edges", {bound})', _CutCount(bought), NodeCount,
+            (star, alone), "the centre moves both the choice and the count; no output tells all of either",
+        ),
+        (
+            "NodeDegrees of a path", 'NodeDegrees(max_degree=2, spend=pure(1), cap="public")', _CutDegrees(degrees),
+            NodeDegrees, (path, Graph.from_pairs([], 2)), "the middle comes or goes: the sums move by 2, 0 and 1",
+        ),
+    )  # fmt: skip
+    return tuple(
+        Entry(
+            name=name,
+            group="graphs",
+            shown=shown,
+            mechanism=mechanism,
+            pairs=(pair,),
+            claim=pure(1),
+            kind=kind,
+            samples=10_000,
+            note=note,
+        )
+        for name, shown, mechanism, kind, pair, note in cases
     )

@@ -1,1 +1,1 @@
-"""`discreet graph`: graphs with the privacy of edges."""
+"""`discreet graph`: graphs with the privacy of edges, or of people."""

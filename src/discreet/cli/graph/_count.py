@@ -17,6 +17,7 @@ from discreet.cli._options import (
 )
 from discreet.cli.census._options import PlotOption
 from discreet.cli.graph._options import (
+    CapOption,
     GraphArgument,
     SavedOption,
     StatisticArgument,
@@ -63,6 +64,7 @@ def plan(  # noqa: PLR0913 — an option each
     rho: RhoOption = None,
     mu: MuOption = None,
     delta: DeltaOption = None,
+    cap: CapOption = None,
     sensitivity: Annotated[
         float | None,
         typer.Option(
@@ -76,11 +78,12 @@ def plan(  # noqa: PLR0913 — an option each
 ) -> None:
     """Say what a count of a graph would measure and how wrong it would be: for nothing."""
     from discreet.cli._output import print_json
-    from discreet.graphs import plan_count
+    from discreet.graphs import CountGraph, plan_count
     from discreet.policy import load_policy
 
     assumed = None if sensitivity is None else {"sensitivity": sensitivity}
-    planned = plan_count(load_policy(policy), graph, statistic, needed_spend(epsilon, rho, mu, delta), assumed)
+    question = CountGraph(graph, statistic, needed_spend(epsilon, rho, mu, delta), cap)
+    planned = plan_count(load_policy(policy), question, assumed)
     if form is Shape.json:
         print_json(planned.to_dict())
     else:
@@ -99,16 +102,17 @@ def count(  # noqa: PLR0913 — an option each
     rho: RhoOption = None,
     mu: MuOption = None,
     delta: DeltaOption = None,
+    cap: CapOption = None,
     form: ShapeOption = Shape.table,
     idempotency_key: IdempotencyOption = None,
     account: AccountOption = None,
     token_file: TokenFileOption = None,
     key_file: KeyFileOption = None,
 ) -> None:
-    """Count something of a graph, with noise that protects each single edge."""
+    """Count something of a graph, with noise that protects each edge, or each person where the policy says so."""
     from discreet.graphs import CountGraph
 
-    question = CountGraph(graph, statistic, needed_spend(epsilon, rho, mu, delta))
+    question = CountGraph(graph, statistic, needed_spend(epsilon, rho, mu, delta), cap)
     opened = (idempotency_key, account, token_file, key_file)
     answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form)
 
@@ -124,6 +128,7 @@ def degrees(  # noqa: PLR0913 — an option each
     rho: RhoOption = None,
     mu: MuOption = None,
     delta: DeltaOption = None,
+    cap: CapOption = None,
     plot: PlotOption = None,
     form: ShapeOption = Shape.table,
     idempotency_key: IdempotencyOption = None,
@@ -131,9 +136,9 @@ def degrees(  # noqa: PLR0913 — an option each
     token_file: TokenFileOption = None,
     key_file: KeyFileOption = None,
 ) -> None:
-    """Say how many vertices have each degree, with noise that protects each single edge."""
+    """Say how many vertices have each degree, with noise that protects each edge, or person if the policy says so."""
     from discreet.graphs import ReleaseDegrees
 
-    question = ReleaseDegrees(graph, needed_spend(epsilon, rho, mu, delta))
+    question = ReleaseDegrees(graph, needed_spend(epsilon, rho, mu, delta), cap)
     opened = (idempotency_key, account, token_file, key_file)
     answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form, plot=plot)

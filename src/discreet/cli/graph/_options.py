@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,7 +14,7 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.privacy import Loss
 
-__all__ = ["GraphArgument", "SavedOption", "StatisticArgument", "answered", "needed_spend"]
+__all__ = ["CapOption", "GraphArgument", "SavedOption", "StatisticArgument", "answered", "needed_spend"]
 
 GraphArgument = Annotated[
     str, typer.Argument(metavar="GRAPH", show_default=False, help="A graph of the policy, under \\[graphs.NAME].")
@@ -25,7 +25,16 @@ StatisticArgument = Annotated[
         metavar="STATISTIC",
         show_default=False,
         help="edges, density, components, 'largest degree', degeneracy, triangles, 2-stars, 4-cycles, 4-cliques, or "
-        "'global clustering'.",
+        "'global clustering'; where people are protected edges, triangles, 2-stars or 3-stars.",
+    ),
+]
+CapOption = Annotated[
+    Literal["public", "bought"] | None,
+    typer.Option(
+        "--cap",
+        show_default=False,
+        help="Where people are protected: how much at one vertex counts, as much as max_degree allows (public), or a "
+        "part of the spend chooses it (bought, the default).",
     ),
 ]
 SavedOption = Annotated[
@@ -38,7 +47,7 @@ def needed_spend(epsilon: str | None, rho: str | None, mu: str | None, delta: st
     """What is spent. Raises `ParameterError` where nothing is."""
     spend = spend_of(epsilon, rho, mu, delta)
     if spend is None:
-        raise ParameterError("say what it may cost for each edge: --epsilon E or --rho R")
+        raise ParameterError("say what it may cost: --epsilon E or --rho R")
     return spend
 
 

@@ -3,7 +3,7 @@
 from discreet.graphs.edge._degrees import graphical, sorted_degrees
 from discreet.graphs.edge._measurements import STATISTICS, Measurement
 from discreet.graphs.edge._plan import GraphPlan, plan_of
-from discreet.graphs.edge._question import CountGraph, PreparedCount, PreparedDegrees, ReleaseDegrees
+from discreet.graphs.edge._question import PreparedCount, PreparedDegrees, prepare_count, prepare_degrees
 from discreet.graphs.edge._release import GraphCount, GraphDegrees
 from discreet.graphs.edge._smooth_count import SmoothCount, pareto_rate, pure_epsilon
 from discreet.graphs.edge._verify import COUNT_KIND, DEGREES_KIND
@@ -12,18 +12,18 @@ __all__ = [
     "COUNT_KIND",
     "DEGREES_KIND",
     "STATISTICS",
-    "CountGraph",
     "GraphCount",
     "GraphDegrees",
     "GraphPlan",
     "Measurement",
     "PreparedCount",
     "PreparedDegrees",
-    "ReleaseDegrees",
     "SmoothCount",
     "graphical",
     "pareto_rate",
     "plan_of",
+    "prepare_count",
+    "prepare_degrees",
     "pure_epsilon",
     "sorted_degrees",
 ]

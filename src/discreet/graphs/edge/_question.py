@@ -11,37 +11,15 @@ from discreet.graphs._declared import EdgeTable, edge_table
 from discreet.graphs.edge._measurements import Measurement, additive_prices, charged, halves, measurement
 from discreet.graphs.edge._release import GraphCount, GraphDegrees
 from discreet.policy import Policy
-from discreet.prices import Additive, additive_to_json, check_spend, with_noise
+from discreet.prices import Additive, additive_to_json, with_noise
 from discreet.privacy import Loss
 from discreet.release import PreparedQuestion, ReleaseContext, Terms
 from discreet.sensitivity import Norms
 
-__all__ = ["DEGREES_MOVED", "CountGraph", "PreparedCount", "PreparedDegrees", "ReleaseDegrees"]
+__all__ = ["DEGREES_MOVED", "PreparedCount", "PreparedDegrees", "prepare_count", "prepare_degrees"]
 
 DEGREES_MOVED = Norms(2, 2, 1)
 """How far one edge moves the sorted degrees: two of them by 1."""
-
-
-@dataclass(frozen=True)
-class CountGraph:
-    """A statistic of a graph; see `PrivateGraph.count`."""
-
-    graph: str
-    statistic: str
-    spend: Loss
-
-    def prepare(self, terms: Terms) -> PreparedCount:
-        """Check it under public terms. Raises `QueryError` and `ParameterError` for what cannot be answered."""
-        check_spend(self.spend)
-        table = edge_table(terms.policy, self.graph)
-        terms.accept(table.plan.rows.bounded)
-        if self.statistic == "global clustering":
-            half = halves(self.spend)
-            measured = tuple(measurement(each, table.vertices, half) for each in ("triangles", "2-stars"))
-        else:
-            name = "edges" if self.statistic == "density" else self.statistic
-            measured = (measurement(name, table.vertices, self.spend),)
-        return PreparedCount(table, self.statistic, measured, charged(self.spend), terms.policy)
 
 
 @dataclass(frozen=True)
@@ -87,23 +65,6 @@ class PreparedCount(PreparedQuestion):
 
 
 @dataclass(frozen=True)
-class ReleaseDegrees:
-    """The sorted degrees of a graph; see `PrivateGraph.degrees`."""
-
-    graph: str
-    spend: Loss
-
-    def prepare(self, terms: Terms) -> PreparedDegrees:
-        """Check it under public terms. Raises `QueryError` and `ParameterError` for what cannot be answered."""
-        check_spend(self.spend)
-        table = edge_table(terms.policy, self.graph)
-        terms.accept(table.plan.rows.bounded)
-        prices = additive_prices(self.spend, DEGREES_MOVED)
-        mechanism = prices.measurement(prices.total)
-        return PreparedDegrees(table, mechanism, charged(self.spend), terms.policy)
-
-
-@dataclass(frozen=True)
 class PreparedDegrees(PreparedQuestion):
     """Degrees that were checked; see `discreet.release.Prepared`."""
 
@@ -133,3 +94,24 @@ class PreparedDegrees(PreparedQuestion):
     def read(self, payload: bytes) -> GraphDegrees:
         """Restore a stored release. Raises `LedgerError` if the bytes are none."""
         return GraphDegrees.from_bytes(payload)
+
+
+def prepare_count(terms: Terms, graph: str, statistic: str, spend: Loss) -> PreparedCount:
+    """Check a count under public terms. Raises `QueryError` and `ParameterError` for what cannot be answered."""
+    table = edge_table(terms.policy, graph)
+    terms.accept(table.plan.rows.bounded)
+    if statistic == "global clustering":
+        half = halves(spend)
+        measured = tuple(measurement(each, table.vertices, half) for each in ("triangles", "2-stars"))
+    else:
+        measured = (measurement("edges" if statistic == "density" else statistic, table.vertices, spend),)
+    return PreparedCount(table, statistic, measured, charged(spend), terms.policy)
+
+
+def prepare_degrees(terms: Terms, graph: str, spend: Loss) -> PreparedDegrees:
+    """Check degrees under public terms. Raises as `prepare_count`."""
+    table = edge_table(terms.policy, graph)
+    terms.accept(table.plan.rows.bounded)
+    prices = additive_prices(spend, DEGREES_MOVED)
+    mechanism = prices.measurement(prices.total)
+    return PreparedDegrees(table, mechanism, charged(spend), terms.policy)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any, cast
 
 from discreet.errors import LedgerError
+from discreet.graphs._losses import added_up
 from discreet.graphs.edge._measurements import measurement_from_json
 from discreet.graphs.edge._question import DEGREES_MOVED
 from discreet.graphs.edge._release import GraphCount, GraphDegrees
-from discreet.prices import additive_from_json, price_as_loss
-from discreet.privacy import Loss, currency, in_currency, parts
+from discreet.prices import additive_from_json
+from discreet.privacy import Loss, currency
 from discreet.release import ReleaseKind, check_within, refuse_malformed, register, stated_in
 
 __all__ = ["COUNT_KIND", "DEGREES_KIND", "check_edges", "total_loss"]
@@ -50,8 +50,7 @@ def check_edges(certificate: Mapping[str, Any]) -> None:
 def total_loss(losses: list[Loss], certificate: Mapping[str, Any]) -> Loss:
     """The losses together, in the currency of what is stated."""
     kind = currency(stated_in(certificate))
-    name = "pure" if kind == "approx" else kind
-    return price_as_loss(name, sum((parts(in_currency(each, name))[0] for each in losses), Fraction(0)))
+    return added_up(losses, "pure" if kind == "approx" else kind)
 
 
 def verify_count_loss(certificate: Mapping[str, Any]) -> None:

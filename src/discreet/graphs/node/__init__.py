@@ -7,23 +7,42 @@ read off the graph. No answer here is of one vertex: hiding whether a person is 
 """
 
 from discreet.graphs.node._caps import CapScores, caps_up_to, choose_cap
-from discreet.graphs.node._count import NodeCount, NodeCountRelease
-from discreet.graphs.node._degrees import NodeDegrees, NodeDegreesRelease, block_sums, blocks_up_to
+from discreet.graphs.node._count import Cap, NodeCount, NodeCountRelease
+from discreet.graphs.node._degrees import NodeDegrees, NodeDegreesRelease
+from discreet.graphs.node._degrees_release import NodePrivateDegrees
+from discreet.graphs.node._distribution import block_sums, blocks_up_to
 from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows, edge_flow
 from discreet.graphs.node._patterns import Stars, Triangles
+from discreet.graphs.node._plan import NodePlan
 from discreet.graphs.node._projection import edge_order, projected_degrees
+from discreet.graphs.node._question import (
+    PreparedNodeCount,
+    PreparedNodeDegrees,
+    prepare_node_count,
+    prepare_node_degrees,
+)
+from discreet.graphs.node._release import NodePrivateCount
 from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution, Truncated
+from discreet.graphs.node._verify import NODE_COUNT_KIND, NODE_DEGREES_KIND
 
 __all__ = [
     "HALF_EDGES",
+    "NODE_COUNT_KIND",
+    "NODE_DEGREES_KIND",
     "PACKED",
+    "Cap",
     "CapScores",
     "EdgeFlows",
     "NodeCount",
     "NodeCountRelease",
     "NodeDegrees",
     "NodeDegreesRelease",
+    "NodePlan",
+    "NodePrivateCount",
+    "NodePrivateDegrees",
     "PackedPatterns",
+    "PreparedNodeCount",
+    "PreparedNodeDegrees",
     "Resolution",
     "Stars",
     "Triangles",
@@ -34,5 +53,7 @@ __all__ = [
     "choose_cap",
     "edge_flow",
     "edge_order",
+    "prepare_node_count",
+    "prepare_node_degrees",
     "projected_degrees",
 ]

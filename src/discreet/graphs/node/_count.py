@@ -40,8 +40,8 @@ class NodeCountRelease:
 
     Attributes
     ----------
-    value
-        The noisy count. It is right on average for what the cap leaves, which is at most the count.
+    noisy
+        The noisy count in steps. It is right on average for what the cap leaves, which is at most the count.
     cap
         The most of the statistic at one vertex that is counted. It cost a part of the spend, or is public.
     noise
@@ -50,10 +50,15 @@ class NodeCountRelease:
         How many steps make 1.
     """
 
-    value: float
+    noisy: int
     cap: int
     noise: Additive
     steps: int
+
+    @property
+    def value(self) -> float:
+        """The noisy count."""
+        return self.noisy / self.steps
 
     def error(self, level: float = 0.95) -> float:
         """The half-width of the noise at a level. What the cap cuts off is private, and comes on top of it."""
@@ -184,7 +189,7 @@ class NodeCount:
         noise = self.noise(cap)
         purse.pay(noise.loss(norms_of(self.resolution.sensitivity(cap))))
         (noisy,) = noise.release([scores.solve(chosen).value])
-        return NodeCountRelease(noisy / self.resolution.steps, cap, noise, self.resolution.steps)
+        return NodeCountRelease(noisy, cap, noise, self.resolution.steps)
 
     def scores(self, truncated: Callable[[int], Truncated]) -> CapScores:
         """The caps with their scores, from the values of `extension(graph)`. SENSITIVE."""

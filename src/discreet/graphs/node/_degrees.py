@@ -8,62 +8,22 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
 from discreet.graphs.node._caps import CapScores, caps_up_to, choose_cap
 from discreet.graphs.node._count import Cap, check_max_degree, norms_of
+from discreet.graphs.node._distribution import block_sums, degree_distribution, sums_sensitivity
 from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows
 from discreet.graphs.node._projection import Name, edge_order, projected_degrees
 from discreet.graphs.node._truncation import Truncated
 from discreet.prices import Additive, Choice, Prices, Purse, check_spend, with_noise
 from discreet.privacy import Loss
 
-__all__ = ["NodeDegrees", "NodeDegreesRelease", "block_sums", "blocks_up_to"]
+__all__ = ["NodeDegrees", "NodeDegreesRelease"]
 
 _CHOICE_SHARE = Fraction(1, 5)
 _PER_OCTAVE = 2
-_PER_BLOCK = 2
-"""A block of degrees from b on has max(1, ⌊b/2⌋) of them."""
-_EXTRA = 8
-"""The sum that estimates the number of vertices counts each ⌊cap/8⌋ times."""
-
-
-def blocks_up_to(cap: int) -> tuple[int, ...]:
-    """Where the blocks of degrees below the cap begin, and the cap: each single degree, then ever wider. Public.
-
-    >>> blocks_up_to(20)
-    (0, 1, 2, 3, 4, 6, 9, 13, 19, 20)
-    """
-    begins = [0]
-    while begins[-1] < cap:
-        begins.append(min(cap, begins[-1] + max(1, begins[-1] // _PER_BLOCK)))
-    return tuple(begins)
-
-
-def block_sums(degrees: NDArray[np.int64], cap: int) -> NDArray[np.int64]:
-    """For each block, the numbers of vertices of degree at most k, summed over its k; last, the vertices. SENSITIVE.
-
-    `degrees` are at most `cap`. Shape (blocks + 1,); the vertices are counted max(1, ⌊cap/8⌋) times. Together the sums
-    move by at most `sums_sensitivity(cap)` when a vertex comes or goes: ``proofs/graph_node_degrees.md``.
-
-    >>> block_sums(np.array([1, 1, 2]), 2).tolist()
-    [0, 2, 3]
-    """
-    cumulative = np.cumsum(np.bincount(degrees, minlength=cap + 1))
-    begins = blocks_up_to(cap)
-    sums = np.add.reduceat(cumulative[:cap], begins[:-1])
-    return np.append(sums, _extra(cap) * len(degrees)).astype(np.int64)
-
-
-def sums_sensitivity(cap: int) -> int:
-    """By how much the sums of all blocks move together at most: by `cap` below it, and by the weight of a vertex."""
-    return cap + _extra(cap)
-
-
-def _extra(cap: int) -> int:
-    return max(1, cap // _EXTRA)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,20 +142,8 @@ class NodeDegrees:
         """The noisy distribution of degrees that are at most the cap. Costs what is left of `loss()`, uncharged."""
         noise = self.noise(cap)
         sums = with_noise(block_sums(projected, cap), noise)
-        cumulative, vertices = _distribution(sums, cap)
+        cumulative, vertices = degree_distribution(sums, cap)
         return NodeDegreesRelease(cumulative, vertices, cap, sums, noise)
 
     def _prices(self, sensitivity: int) -> Prices:
         return Prices.of_spend(self.spend, norms_of(sensitivity))
-
-
-def _distribution(sums: NDArray[np.int64], cap: int) -> tuple[NDArray[np.float64], float]:
-    """The distribution nearest to the averages of all blocks, straight between their middles, and the vertices."""
-    begins = np.array(blocks_up_to(cap))
-    widths = np.append(np.diff(begins), _extra(cap)).astype(np.float64)
-    averages = np.asarray(isotonic_regression(np.maximum(sums / widths, 0), weights=widths**2).x)
-    vertices = float(averages[-1])
-    middles = np.append(begins[:-1] + (widths[:-1] - 1) / 2, cap)
-    if vertices == 0:
-        return np.ones(cap + 1), 0.0
-    return np.interp(np.arange(cap + 1), middles, averages / vertices), vertices

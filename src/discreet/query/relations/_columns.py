@@ -69,7 +69,11 @@ class Columns:
         self._taken.add(name.casefold())
 
     def scan(self, policy: Policy, table: str) -> tuple[Scan, dict[str, exp.Expr]]:
-        """A table of the policy, and for each of its columns the expression that stands for it."""
+        """A table of the policy, and for each of its columns the expression that stands for it.
+
+        Raises `QueryError` for the edges of a graph that protects people.
+        """
+        policy.refuse_edges(table)
         declaration = policy.tables[table]
         arrivals = policy.linked_by(table)
         names: dict[str, str] = {}

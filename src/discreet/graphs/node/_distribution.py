@@ -1,0 +1,90 @@
+"""Degrees as sums of cumulative counts over blocks, and the distribution that noisy sums are nearest to."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+
+__all__ = ["block_sums", "blocks_up_to", "degree_distribution", "share_band", "sums_sensitivity"]
+
+_PER_BLOCK = 2
+"""A block of degrees from b on has max(1, ⌊b/2⌋) of them."""
+_EXTRA = 8
+"""The sum that estimates the number of vertices counts each ⌊cap/8⌋ times."""
+
+
+def blocks_up_to(cap: int) -> tuple[int, ...]:
+    """Where the blocks of degrees below the cap begin, and the cap: each single degree, then ever wider. Public.
+
+    >>> blocks_up_to(20)
+    (0, 1, 2, 3, 4, 6, 9, 13, 19, 20)
+    """
+    begins = [0]
+    while begins[-1] < cap:
+        begins.append(min(cap, begins[-1] + max(1, begins[-1] // _PER_BLOCK)))
+    return tuple(begins)
+
+
+def block_sums(degrees: NDArray[np.int64], cap: int) -> NDArray[np.int64]:
+    """For each block, the numbers of vertices of degree at most k, summed over its k; last, the vertices. SENSITIVE.
+
+    `degrees` are at most `cap`. Shape (blocks + 1,); the vertices are counted max(1, ⌊cap/8⌋) times. Together the sums
+    move by at most `sums_sensitivity(cap)` when a vertex comes or goes: ``proofs/graph_node_degrees.md``.
+
+    >>> block_sums(np.array([1, 1, 2]), 2).tolist()
+    [0, 2, 3]
+    """
+    cumulative = np.cumsum(np.bincount(degrees, minlength=cap + 1))
+    begins = blocks_up_to(cap)
+    sums = np.add.reduceat(cumulative[:cap], begins[:-1])
+    return np.append(sums, _extra(cap) * len(degrees)).astype(np.int64)
+
+
+def sums_sensitivity(cap: int) -> int:
+    """By how much the sums of all blocks move together at most: by `cap` below it, and by the weight of a vertex."""
+    return cap + _extra(cap)
+
+
+def _extra(cap: int) -> int:
+    return max(1, cap // _EXTRA)
+
+
+def degree_distribution(sums: NDArray[np.int64], cap: int) -> tuple[NDArray[np.float64], float]:
+    """The distribution nearest to the averages of all blocks, straight between their middles, and the vertices.
+
+    Of noisy sums as `block_sums` has them: shape (cap + 1,), from 0 to 1, never falling.
+
+    >>> degree_distribution(np.array([0, 2, 4]), 2)[0].tolist()
+    [0.0, 0.5, 1.0]
+    """
+    widths, middles = _blocks(cap)
+    averages = np.asarray(isotonic_regression(np.maximum(sums / widths, 0), weights=widths**2).x)
+    vertices = float(averages[-1])
+    if vertices == 0:
+        return np.ones(cap + 1), 0.0
+    return np.interp(np.arange(cap + 1), middles, averages / vertices), vertices
+
+
+def share_band(sums: NDArray[np.int64], cap: int, error: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Between which shares the distribution lies, if each sum is off by at most `error`: at the middles of blocks.
+
+    Between these it is drawn straight. Two arrays of shape (cap + 1,).
+
+    >>> low, high = share_band(np.array([10, 15, 20]), 2, 1)
+    >>> low.round(2).tolist(), high.round(2).tolist()
+    ([0.43, 0.67, 1.0], [0.58, 0.84, 1.0])
+    """
+    widths, middles = _blocks(cap)
+    least, most = np.maximum((sums - error) / widths, 0), np.maximum((sums + error) / widths, 1)
+    low = np.maximum.accumulate(least[:-1] / most[-1])
+    high = np.minimum.accumulate((most[:-1] / max(least[-1], 1))[::-1])[::-1]
+    low, high = (np.interp(np.arange(cap + 1), middles, np.append(np.minimum(each, 1), 1)) for each in (low, high))
+    return low, high
+
+
+def _blocks(cap: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How many times each sum counts a vertex that is in it whole, and at which degree its average stands."""
+    begins = np.array(blocks_up_to(cap))
+    widths = np.append(np.diff(begins), _extra(cap)).astype(np.float64)
+    return widths, np.append(begins[:-1] + (widths[:-1] - 1) / 2, cap)

@@ -1,0 +1,133 @@
+"""Questions about a graph with the privacy of people: checked under public terms, charged once, then measured."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from discreet import noise
+from discreet.errors import QueryError
+from discreet.graphs.node._count import Cap, NodeCount
+from discreet.graphs.node._degrees import NodeDegrees
+from discreet.graphs.node._degrees_release import NodePrivateDegrees
+from discreet.graphs.node._release import NodePrivateCount
+from discreet.graphs.node._table import PeopleTable, people_table
+from discreet.policy import Policy
+from discreet.prices import choice_to_json
+from discreet.privacy import Loss, to_json
+from discreet.release import PreparedQuestion, ReleaseContext, Terms
+
+__all__ = ["PreparedNodeCount", "PreparedNodeDegrees", "prepare_node_count", "prepare_node_degrees"]
+
+_STEPS = 2
+
+
+@dataclass(frozen=True)
+class PreparedNodeCount(PreparedQuestion):
+    """A count of a graph of people that was checked; see `discreet.release.Prepared`."""
+
+    kind = "graph_node_count"
+
+    table: PeopleTable
+    statistic: str
+    mechanism: NodeCount
+    loss: Loss
+    policy: Policy
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
+        return {"graph": self.table.name, "statistic": self.statistic, **_terms(self.mechanism)}
+
+    def answer(self, context: ReleaseContext) -> NodePrivateCount:
+        """Read the edges, count under a cap, and add noise. Its loss is charged."""
+        context.step(0, _STEPS)
+        graph, _ = self.table.read(context)
+        context.step(1, _STEPS)
+        drawn = self.mechanism.release(graph)
+        bare = NodePrivateCount(
+            self.table.name, self.statistic, self.mechanism.choice, drawn.cap, drawn.noise, drawn.noisy, self.loss, {}
+        )
+        statement = {**self.stated, **self.asked, **bare.measured, "protects": "node"}
+        return bare.certified(context.certify({**statement, "answer": bare.digest()}))
+
+    def read(self, payload: bytes) -> NodePrivateCount:
+        """Restore a stored release. Raises `LedgerError` if the bytes are none."""
+        return NodePrivateCount.from_bytes(payload)
+
+
+@dataclass(frozen=True)
+class PreparedNodeDegrees(PreparedQuestion):
+    """Degrees of a graph of people that were checked; see `discreet.release.Prepared`."""
+
+    kind = "graph_node_degrees"
+
+    table: PeopleTable
+    mechanism: NodeDegrees
+    loss: Loss
+    policy: Policy
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
+        return {"graph": self.table.name, "degrees": "distribution", **_terms(self.mechanism)}
+
+    def answer(self, context: ReleaseContext) -> NodePrivateDegrees:
+        """Read people and edges, bound degrees, and add noise. Its loss is charged."""
+        context.step(0, _STEPS)
+        graph, names = self.table.read(context)
+        context.step(1, _STEPS)
+        drawn = self.mechanism.release(graph, names, noise.secret(16))
+        bare = NodePrivateDegrees(
+            self.table.name, self.mechanism.choice, drawn.cap, drawn.noise, drawn.sums, self.loss, {}
+        )
+        statement = {**self.stated, **self.asked, **bare.measured, "protects": "node"}
+        return bare.certified(context.certify({**statement, "answer": bare.digest()}))
+
+    def read(self, payload: bytes) -> NodePrivateDegrees:
+        """Restore a stored release. Raises `LedgerError` if the bytes are none."""
+        return NodePrivateDegrees.from_bytes(payload)
+
+
+def prepare_node_count(terms: Terms, graph: str, statistic: str, spend: Loss, cap: Cap) -> PreparedNodeCount:
+    """Check a count under public terms. Raises `QueryError` and `ParameterError` for what cannot be answered."""
+    table = people_table(terms.policy, graph)
+    _accept(terms, table)
+    stars = re.fullmatch(r"([23])-stars", statistic) if isinstance(statistic, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+    if stars is not None:
+        mechanism = NodeCount("stars", table.max_degree, spend, cap, int(stars[1]))
+    elif statistic in ("edges", "triangles"):
+        mechanism = NodeCount(statistic, table.max_degree, spend, cap)
+    else:
+        raise QueryError(
+            f"a graph that protects people has no statistic {statistic!r}; count edges, triangles, 2-stars or 3-stars"
+        )
+    return PreparedNodeCount(table, statistic, mechanism, spend, terms.policy)
+
+
+def prepare_node_degrees(terms: Terms, graph: str, spend: Loss, cap: Cap) -> PreparedNodeDegrees:
+    """Check degrees under public terms. Raises as `prepare_node_count`, also where no table says who there is."""
+    table = people_table(terms.policy, graph)
+    _accept(terms, table)
+    if table.people is None:
+        raise QueryError(
+            f"somebody whose last friend leaves would leave too, so that one person moves all degrees: name the "
+            f'column of people under [graphs.{table.name}], as nodes = "people.id"'
+        )
+    return PreparedNodeDegrees(table, NodeDegrees(table.max_degree, spend, cap), spend, terms.policy)
+
+
+def _accept(terms: Terms, table: PeopleTable) -> None:
+    for plan in table.plans():
+        terms.accept(plan.rows.bounded)
+
+
+def _terms(mechanism: NodeCount | NodeDegrees) -> dict[str, Any]:
+    choice = mechanism.choice
+    return {
+        "max_degree": mechanism.max_degree,
+        "spend": to_json(mechanism.spend),
+        "cap_is": mechanism.cap,
+        "choice": None if choice is None else choice_to_json(choice),
+    }

@@ -1,0 +1,174 @@
+"""Tables and graphs: whose a row or an edge is, and how much of one person counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StrictBool, model_validator
+
+from discreet.policy._column import Column
+from discreet.policy._part import Cap, Part
+from discreet.privacy import Relation
+
+__all__ = ["DeclaredGraph", "PersonPath", "Table"]
+
+_UNIT = (
+    'unit: is missing: name the column that identifies a person, or say unit = "rows" if every row is another person, '
+    'unit = "order_id -> orders.id" if another table knows whose a row is, unit = "ends" if it is an edge of a graph '
+    "that protects people, or public = true if it is about nobody"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonPath:
+    """Whose a row is when the table has no person of its own: those of the rows of `table` whose `key` is `column`."""
+
+    column: str
+    table: str
+    key: str
+
+
+class Table(Part):
+    """A table about people, or a public one.
+
+    `unit` says whom a row belongs to: ``"rows"`` (every row is another person), the column that names the person, a
+    path to the table that knows, ``"order_id -> orders.id"``, or ``"ends"`` (both ends of an edge, in a graph that
+    protects people). A public table has no unit, and `key` names the column, if there is one, that no two of its rows
+    share.
+    """
+
+    unit: Annotated[str, Field(min_length=1)] | None = None
+    public: StrictBool = False
+    key: str | None = None
+    max_rows: Cap | None = None
+    max_groups: Cap | None = None
+    columns: dict[str, Column]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        folded = [name.casefold() for name in self.columns]
+        if len(set(folded)) != len(folded):
+            raise ValueError("column names may not differ by case alone")
+        if self.public:
+            self._check_public()
+        elif self.unit is None:
+            raise ValueError(_UNIT)
+        elif self.key is not None:
+            raise ValueError("key is for public tables; leave it out")
+        elif self.unit == "ends":
+            if self.max_rows is not None or self.max_groups is not None:
+                raise ValueError('with unit = "ends" a graph says how many rows of one person count: leave caps out')
+        elif self.unit == "rows":
+            if (self.max_rows or 1) != 1 or (self.max_groups or 1) != 1:
+                raise ValueError('with unit = "rows" every row is another person: leave max_rows and max_groups out')
+        elif self.max_rows is None:
+            whom = "person" if self.path else self.unit
+            raise ValueError(
+                f"max_rows is missing: say how many rows of one {whom} may count, for example max_rows = 5; "
+                'or, if every row is another person, unit = "rows"'
+            )
+        return self
+
+    def _check_public(self) -> None:
+        if not (self.unit is None and self.max_rows is None and self.max_groups is None):
+            raise ValueError("a public table is about nobody: leave unit, max_rows and max_groups out")
+        if self.key is not None and self.key not in self.columns:
+            raise ValueError(f"key = {self.key!r} is not among the table's columns")
+
+    @property
+    def path(self) -> PersonPath | None:
+        """The way to the table that knows whose a row is; None where the table has a person column or needs none."""
+        if self.unit is None or "->" not in self.unit:
+            return None
+        column, _, target = (part.strip() for part in self.unit.partition("->"))
+        table, _, key = (part.strip() for part in target.partition("."))
+        return PersonPath(column, table, key)
+
+    @property
+    def person(self) -> str | None:
+        """The table's own column that names the person, if it has one."""
+        return None if self.unit in (None, "rows", "ends") or self.path else self.unit
+
+    @property
+    def by_ends(self) -> bool:
+        """Whether a row is an edge that belongs to both its ends."""
+        return self.unit == "ends"
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether every row is another person."""
+        return self.unit == "rows"
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Columns that say whose a row is, which need no entry under `columns`."""
+        return tuple(name for name in (self.person, self.path and self.path.column) if name)
+
+    @property
+    def rows_per_unit(self) -> int:
+        """The most rows that one unit contributes."""
+        return 1 if self.max_rows is None else self.max_rows
+
+    @property
+    def groups_per_unit(self) -> int:
+        """The most groups that one unit contributes to."""
+        return min(self.rows_per_unit, self.max_groups or self.rows_per_unit)
+
+
+class DeclaredGraph(Part):
+    """A graph whose edges are the rows of a table, and whom it protects: single edges, or people with all of theirs.
+
+    `ends` are the two columns that hold the ends of an edge. `nodes` is the column, ``"people.id"``, whose public
+    values are the vertices; the public values of the ends if it is not given. Under ``"edge"`` the vertices are public.
+    Under ``"node"`` it is the column that names a person, and a vertex is a person who is there. Loops and repeats do
+    not count, nor does a direction. `max_degree` is, under ``"node"``, a public cap.
+    """
+
+    edges: str
+    ends: Annotated[list[str], Field(min_length=2, max_length=2)]
+    protects: Literal["edge", "node"]
+    nodes: str | None = None
+    max_degree: Cap | None = None
+
+    def check(self, tables: Mapping[str, Table], relation: Relation) -> None:
+        """Raise `ValueError` if it is about no such table or columns, or has no public vertices."""
+        if self.edges not in tables or tables[self.edges].public:
+            raise ValueError(f"edges = {self.edges!r} is no private table of the policy")
+        table = tables[self.edges]
+        if self.ends[0] == self.ends[1] or not all(end in table.columns for end in self.ends):
+            raise ValueError(f"ends are two columns of {self.edges}, declared with their types")
+        if self.protects == "edge":
+            self._check_edges(table, relation)
+        else:
+            self._check_people(table, relation)
+        home, _, column = (self.nodes or f"{self.edges}.{self.ends[0]}").partition(".")
+        if home not in tables or column not in tables[home].columns:
+            raise ValueError(f'nodes is a column of the policy, as "people.id", and {self.nodes!r} is none')
+        if self.protects == "node" and self.nodes is not None and tables[home].person != column:
+            raise ValueError(f"nodes names the people of a table, and a row of {home} is not of the person in {column}")
+        types = {tables[home].columns[column].type, *(table.columns[end].type for end in self.ends)}
+        if len(types) > 1:
+            raise ValueError(f"both ends and {home}.{column} must be of one type")
+        for place, name in ((table, self.ends[0]), (table, self.ends[1]), (tables[home], column)):
+            declared = place.columns[name]
+            if declared.keys is None and not (declared.type == "int" and declared.bounds):
+                known = "the vertices are public" if self.protects == "edge" else "what a vertex can be is public"
+                raise ValueError(f"under {self.protects} privacy {known}: give {name} keys, or bounds of whole numbers")
+
+    def _check_edges(self, table: Table, relation: Relation) -> None:
+        if table.unit != "rows":
+            raise ValueError(f'with protects = "edge" every row of {self.edges} is an edge: set its unit = "rows"')
+        if relation != "add_remove":
+            raise ValueError('graphs that differ in one edge are neighbours under relation = "add_remove" alone')
+        if self.max_degree is not None:
+            raise ValueError('max_degree is for protects = "node"; leave it out')
+
+    def _check_people(self, table: Table, relation: Relation) -> None:
+        if not table.by_ends:
+            raise ValueError(
+                f'with protects = "node" a row of {self.edges} belongs to both its ends: set its unit = "ends"'
+            )
+        if relation != "add_remove":
+            raise ValueError('a person comes or goes with all edges under relation = "add_remove" alone')
