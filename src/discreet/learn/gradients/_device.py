@@ -112,15 +112,14 @@ def check_exact(device: torch.device) -> None:
 def rows_at_once(values: Tensor, size: int, on_cpu: int) -> int:
     """How many rows, of so many numbers each, are written out at a time: `on_cpu` numbers, which stay in a CPU's cache.
 
-    On a GPU they are far more, in equal parts: its products add in another order where parts differ in size.
+    On a GPU they are far more, in equal parts: its products add in another order where parts differ in size. It is one
+    row at least, however many numbers that has.
     """
     if values.device.type == "cpu":
         return max(1, on_cpu // max(1, size))
-    rows = len(values)
-    parts = max(1, -(-rows * size // _ON_GPU))
-    while rows % parts:
-        parts += 1
-    return max(1, rows // parts)
+    rows = max(1, len(values))
+    parts = min(rows, max(1, -(-rows * size // _ON_GPU)))
+    return rows // next(each for each in range(parts, rows + 1) if rows % each == 0)
 
 
 def _integers(stream: PublicStream, most: int) -> Tensor:
