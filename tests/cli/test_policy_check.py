@@ -108,6 +108,21 @@ def test_a_budget_without_a_delta_is_seen(cli: Any, budget: str, takes: bool | N
     assert ("no: needs a delta" in done.out) == (takes is False)
 
 
+def test_edges_of_people_are_for_the_graph_alone(cli: Any) -> None:
+    Path("t.toml").write_text(
+        'version = "1"\n[tables.ties]\nunit = "ends"\n[tables.ties.columns]\na = { type = "int", bounds = [0, 9] }\n'
+        'b = { type = "int", bounds = [0, 9] }\n[graphs.town]\nedges = "ties"\nends = ["a", "b"]\nprotects = "node"\n'
+    )
+    done = cli("policy", "check", "t.toml")
+    assert (
+        done.code == 0
+        and "no query reads it, only the graph town" in done.out
+        and "GROUP BY" not in done.out.split("ties", 1)[1]
+    )
+    (table,) = cli("policy", "check", "t.toml", "--json").json["tables"]
+    assert (table["columns"], table["graphs"], table["unit"]) == ([], ["town"], "ends")
+
+
 def test_what_is_wrong_is_named_with_its_line(cli: Any) -> None:
     Path("t.toml").write_text(
         'version = "1"\n\n[tables.t]\nunit = "rows"\n[tables.t.columns]\nage = { type = "int", bound = [0, 9] }\n'

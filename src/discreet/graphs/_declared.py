@@ -29,6 +29,10 @@ def declared_graph(policy: Policy, name: object) -> tuple[str, DeclaredGraph]:
     return chosen, policy.graphs[chosen]
 
 
+_FURTHEST = 2**30
+"""Whole numbers up to here are read as they are: records are on grids of so many steps."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeTable:
     """How the edges of a graph with public vertices are read. All of it is public.
@@ -86,7 +90,10 @@ def edge_table(policy: Policy, name: object) -> EdgeTable:
     """
     chosen, declared = declared_graph(policy, name)
     if declared.protects != "edge":
-        raise QueryError(f"the graph {chosen} protects people, and this is an answer with the privacy of edges")
+        raise QueryError(
+            f"the graph {chosen} protects people, and this is answered with the privacy of edges alone; count edges or "
+            "triangles, or ask for degrees"
+        )
     home, _, column = (declared.nodes or f"{declared.edges}.{declared.ends[0]}").partition(".")
     vertices = policy.tables[home].columns[column]
     if vertices.keys is not None:
@@ -102,18 +109,32 @@ def edge_table(policy: Policy, name: object) -> EdgeTable:
 
 def ends_of(policy: Policy, declared: DeclaredGraph) -> RecordPlan:
     """Every row of the edges with two ends that can be vertices: as they are, whoever they belong to. SENSITIVE."""
-    table = policy.tables[declared.edges]
-    return column_values(policy, declared.edges, *((end, table.columns[end].bounds) for end in declared.ends))
+    return column_values(policy, declared.edges, *declared.ends)
 
 
-def column_values(policy: Policy, table: str, *columns: tuple[str, tuple[Any, Any] | None]) -> RecordPlan:
-    """Every row of a table, uncapped, on which these columns have values, and are within their bounds. SENSITIVE."""
-    conditions = [f"{_quoted(name)} IS NOT NULL" for name, _ in columns]
-    conditions += [f"{_quoted(name)} BETWEEN {bounds[0]} AND {bounds[1]}" for name, bounds in columns if bounds]
-    listed = ", ".join(_quoted(name) for name, _ in columns)
-    uncapped = Table(unit="rows", columns=policy.tables[table].columns)
-    select = f"SELECT {listed} FROM {_quoted(table)} WHERE {' AND '.join(conditions)}"  # noqa: S608 (the policy's own names, quoted)
-    return plan_records(select, Policy(version=policy.version, relation=policy.relation, tables={table: uncapped}))
+def column_values(policy: Policy, table: str, *names: str) -> RecordPlan:
+    """Every row of a table, uncapped, on which these columns have values, and are within their bounds. SENSITIVE.
+
+    Raises `QueryError` for bounds within which two whole numbers would be read as one.
+    """
+    columns = policy.tables[table].columns
+    conditions = [f"{_quoted(name)} IS NOT NULL" for name in names]
+    for name in names:
+        bounds = columns[name].bounds
+        if columns[name].type == "int" and bounds is not None:
+            conditions.append(f"{_quoted(name)} BETWEEN {bounds[0]} AND {bounds[1]}")
+    select = f"SELECT {', '.join(map(_quoted, names))} FROM {_quoted(table)} WHERE {' AND '.join(conditions)}"  # noqa: S608 (the policy's own names, quoted)
+    uncapped = Policy(
+        version=policy.version, relation=policy.relation, tables={table: Table(unit="rows", columns=columns)}
+    )
+    plan = plan_records(select, uncapped)
+    for name, feature in zip(names, plan.features, strict=True):
+        if feature.values is None and feature.step != 1:
+            raise QueryError(
+                f"{table}.{name} has bounds beyond {_FURTHEST:,}, where two vertices could be read as one: number the "
+                "vertices from 0, or list their keys"
+            )
+    return plan
 
 
 def _quoted(name: str) -> str:

@@ -65,8 +65,8 @@ class Graph:
         return Graph, (self.vertices, self.ends)
 
     def __repr__(self) -> str:
-        """Nothing of the graph but its vertices, so that a log tells nobody of its edges."""
-        return f"<Graph of {self.vertices} vertices>"
+        """Nothing of the graph, so that a log tells nobody of its edges or its people."""
+        return "<Graph>"
 
     @classmethod
     def from_pairs(cls, pairs: ArrayLike, vertices: int | None = None) -> Graph:

@@ -20,6 +20,9 @@ from discreet.session import Session
 __all__ = ["PrivateGraph", "open_graph", "plan_count"]
 
 
+_PROTECTED = {"edge": "an edge", "node": "a person with all edges"}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PrivateGraph:
     """A graph behind a session: made by `discreet.graphs.open`. Showing it asks neither the source nor the ledger.
@@ -36,7 +39,7 @@ class PrivateGraph:
 
     def __repr__(self) -> str:
         """The graph, and whom it protects."""
-        return f"<PrivateGraph {self.name}, which protects one {self.declared.protects}>"
+        return f"<PrivateGraph {self.name}, which protects {_PROTECTED[self.declared.protects]}>"
 
     def count(
         self, statistic: str, spend: Loss, *, cap: Cap | None = None, idempotency_key: str | None = None
@@ -99,8 +102,9 @@ class PrivateGraph:
         """The degrees: sorted where edges are protected, their distribution where people are. Raises as `count`.
 
         One edge moves two sorted degrees by 1; noise on each is pooled where degrees are alike. Of people, degrees
-        above a cap are cut; `QueryError` if the policy names no column of them. Source: Hay, Li, Miklau and Jensen
-        2009; Day, Li and Lyu 2016.
+        above a cap are cut: it is ``"bought"`` with a fifth of the spend, or ``"public"``, `max_degree` itself;
+        `QueryError` if the policy names no column of people. Source: Hay, Li, Miklau and Jensen 2009; Day, Li and Lyu
+        2016.
         """
         return self.session.answer(ReleaseDegrees(self.name, spend, cap), idempotency_key=idempotency_key)
 

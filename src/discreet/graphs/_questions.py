@@ -50,6 +50,8 @@ class ReleaseDegrees:
 
 def _protects_people(terms: Terms, graph: str, cap: Cap | None) -> bool:
     name, declared = declared_graph(terms.policy, graph)
+    if cap not in (None, "public", "bought"):
+        raise ParameterError(f"cap must be 'public' or 'bought', got {cap!r}")
     if cap is not None and declared.protects == "edge":
         raise ParameterError(f"the graph {name} protects edges, which need no cap: leave it out")
     return declared.protects == "node"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from discreet.errors import DataError
 from discreet.ledger._protocol import Ledger, Stored
 from discreet.ledger.state._events import Counted
 from discreet.privacy import Loss, Relation
@@ -39,7 +40,8 @@ def spend_first(ledger: Ledger, request: Request, drawn: Callable[[Certify], _R]
 
     `drawn` draws the noise and makes the release, `read` restores one from its bytes. Costs the loss of the request.
     Raises what `Ledger.reserve` raises, with nothing spent, and what `drawn` and `Ledger.commit` raise: then the charge
-    stays, and nothing was answered.
+    stays, and nothing was answered. Where memory runs out it is `DataError`, which does not say how much was asked for:
+    that is a size of something private.
     """
     reservation = ledger.reserve(
         request.plan_hash, request.loss,
@@ -48,6 +50,14 @@ def spend_first(ledger: Ledger, request: Request, drawn: Callable[[Certify], _R]
     )  # fmt: skip
     if isinstance(reservation, Stored):
         return read(reservation.payload)
-    release = drawn(lambda statement: ledger.certify(statement, reservation))
+    release = _drawn(drawn, lambda statement: ledger.certify(statement, reservation))
     ledger.commit(reservation, release.to_bytes())
     return release
+
+
+def _drawn(drawn: Callable[[Certify], _R], certify: Certify) -> _R:
+    try:
+        return drawn(certify)
+    except MemoryError:
+        pass
+    raise DataError("there is not enough memory for this answer; nothing was answered, and the charge stays")

@@ -85,8 +85,15 @@ class Policy(Part):
                 graph.check(self.tables, self.relation)
             except ValueError as error:
                 raise ValueError(f"graphs.{name}: {error}") from None
+            if self.part is not None and graph.protects == "node" and graph.nodes is None:
+                raise ValueError(
+                    f"graphs.{name}: in a part of the people an edge counts if both its ends are in that part: name "
+                    'the column of people, as nodes = "people.id"'
+                )
         if len({graph.protects for graph in self.graphs.values()}) > 1:
             raise ValueError("graphs that protect edges and graphs that protect people need a policy and a ledger each")
+        if len({name.casefold() for name in self.graphs}) < len(self.graphs):
+            raise ValueError("graph names may not differ by case alone")
         folded = [name.casefold() for name in self.tables]
         if len(set(folded)) != len(folded):
             raise ValueError("table names may not differ by case alone")
@@ -122,13 +129,23 @@ class Policy(Part):
         """Whose losses its ledger counts: of single edges, if it has a graph that protects these."""
         return "edges" if any(each.protects == "edge" for each in self.graphs.values()) else "people"
 
+    def people_of_graphs(self, table: str) -> frozenset[str]:
+        """The columns of a table that name the people of graphs that protect these."""
+        columns: set[str] = set()
+        for graph in self.graphs.values():
+            if graph.protects == "node":
+                home, _, person = (graph.nodes or "").partition(".")
+                columns |= {person} if home == table else set()
+                columns |= set(graph.ends) if graph.edges == table else set()
+        return frozenset(columns)
+
     def refuse_edges(self, table: str) -> None:
         """Raise `QueryError` for a table whose rows belong to two people each: no query of rows protects both."""
         if self.tables[table].by_ends:
             graph = next(name for name, each in self.graphs.items() if each.edges == table)
             raise QueryError(
-                f"a row of {table} belongs to two people, and one person may be in any number of them: only the graph "
-                f'{graph} can be asked, as graphs.open(session, "{graph}")'
+                f"a row of {table} belongs to two people, and one person may be in any number of them, so no query of "
+                f"rows reads it; ask the graph {graph}: graphs.open in Python, `discreet graph count {graph} edges`"
             )
 
     def unit(self, table: str) -> Unit:

@@ -16,8 +16,7 @@ __all__ = ["DeclaredGraph", "PersonPath", "Table"]
 
 _UNIT = (
     'unit: is missing: name the column that identifies a person, or say unit = "rows" if every row is another person, '
-    'unit = "order_id -> orders.id" if another table knows whose a row is, unit = "ends" if it is an edge of a graph '
-    "that protects people, or public = true if it is about nobody"
+    'unit = "order_id -> orders.id" if another table knows whose a row is, or public = true if it is about nobody'
 )
 
 
@@ -59,7 +58,10 @@ class Table(Part):
             raise ValueError("key is for public tables; leave it out")
         elif self.unit == "ends":
             if self.max_rows is not None or self.max_groups is not None:
-                raise ValueError('with unit = "ends" a graph says how many rows of one person count: leave caps out')
+                raise ValueError(
+                    'unit = "ends" is for the edges of a graph, which has no caps but max_degree: leave max_rows and '
+                    "max_groups out; a column that names a person needs another name than ends"
+                )
         elif self.unit == "rows":
             if (self.max_rows or 1) != 1 or (self.max_groups or 1) != 1:
                 raise ValueError('with unit = "rows" every row is another person: leave max_rows and max_groups out')
@@ -166,6 +168,8 @@ class DeclaredGraph(Part):
             raise ValueError('max_degree is for protects = "node"; leave it out')
 
     def _check_people(self, table: Table, relation: Relation) -> None:
+        if not {table.columns[end].type for end in self.ends} <= {"int", "string"}:
+            raise ValueError('with protects = "node" people are whole numbers or texts: declare the ends so')
         if not table.by_ends:
             raise ValueError(
                 f'with protects = "node" a row of {self.edges} belongs to both its ends: set its unit = "ends"'

@@ -11,9 +11,9 @@ __all__ = ["graphing"]
 
 
 def _root() -> None:
-    """Ask about a graph whose edges are the rows of a table, with the privacy of each edge, or of each person.
+    r"""Ask about a graph whose edges are the rows of a table, with the privacy of each edge, or of each person.
 
-    The policy declares it under [graphs.NAME], and says which. Where edges are protected, a person with k edges is
+    The policy declares it under \[graphs.NAME], and says which. Where edges are protected, a person with k edges is
     protected with k times what one edge is.
     """
 

@@ -136,7 +136,7 @@ def degrees(  # noqa: PLR0913 — an option each
     token_file: TokenFileOption = None,
     key_file: KeyFileOption = None,
 ) -> None:
-    """Say how many vertices have each degree, with noise that protects each edge, or person if the policy says so."""
+    """Say how many vertices have each degree; where people are protected, which share of them."""
     from discreet.graphs import ReleaseDegrees
 
     question = ReleaseDegrees(graph, needed_spend(epsilon, rho, mu, delta), cap)

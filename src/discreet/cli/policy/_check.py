@@ -95,6 +95,8 @@ def _finish(
             typer.echo(printable(_budget_line(policy)))
             for name in policy.tables:
                 typer.echo("\n" + printable(_table_line(policy, name)))
+                if policy.tables[name].by_ends:
+                    continue
                 print_table(_columns_table(policy, name, declared))
                 if _untyped_strings(policy, name, declared):
                     typer.echo('These data declare no types. Where "string" is not right, say so in the policy.')
@@ -111,7 +113,8 @@ def _to_json(policy: Policy) -> dict[str, Any]:
 
     tables: list[dict[str, Any]] = []
     for name, table in policy.tables.items():
-        columns = [(column, declaration, permitted(declaration)) for column, declaration in table.columns.items()]
+        asked = {} if table.by_ends else table.columns
+        columns = [(column, declaration, permitted(declaration)) for column, declaration in asked.items()]
         tables.append(
             {
                 "name": name,
@@ -120,6 +123,7 @@ def _to_json(policy: Policy) -> dict[str, Any]:
                 "max_rows": None if table.public else table.rows_per_unit,
                 "max_groups": None if table.public else table.groups_per_unit,
                 "joins": list(join_conditions(policy, name)),
+                "graphs": [graph for graph, each in policy.graphs.items() if each.edges == name],
                 "columns": [
                     {
                         "name": column,
@@ -163,6 +167,9 @@ def _table_line(policy: Policy, name: str) -> str:
     table = policy.tables[name]
     if table.public:
         words = "public: its rows protect nobody, and are read through a join"
+    elif table.by_ends:
+        graphs = [graph for graph, each in policy.graphs.items() if each.edges == name]
+        return f"{name}: each row is an edge of two people; no query reads it, only the graph {', '.join(graphs)}"
     elif table.by_rows:
         words = "each row is another person"
     else:

@@ -11,7 +11,7 @@ from discreet.engines.sql import Dialect, Rendering, StoredColumn
 from discreet.policy import ColumnType
 from discreet.query import Limited
 
-__all__ = ["DIALECT", "identifier", "link_family", "text"]
+__all__ = ["DIALECT", "declared_as", "identifier", "link_family", "text"]
 
 _TYPES: Mapping[str, str] = {
     "bool": "BOOLEAN",
@@ -141,6 +141,12 @@ class _DuckDB(Dialect):
 DIALECT = _DuckDB()
 identifier = DIALECT.identifier
 text = DIALECT.text
+
+
+def declared_as(stored: str) -> ColumnType | None:
+    """What a policy calls a stored type of whole numbers or texts; None for others."""
+    kind = stored.partition("(")[0]
+    return "int" if kind in _INTEGERS else "string" if kind in ("VARCHAR", "ENUM") else None
 
 
 def link_family(stored: str) -> str:

@@ -16,7 +16,7 @@ from discreet.engines._marginals import Counts
 from discreet.engines._records import records_in_shards
 from discreet.engines._shards import ALL, Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
-from discreet.engines.duckdb._dialect import DIALECT, identifier, link_family
+from discreet.engines.duckdb._dialect import DIALECT, declared_as, identifier, link_family
 from discreet.engines.duckdb._marginals import count_marginals
 from discreet.engines.duckdb._packed import packed_groups
 from discreet.engines.duckdb._records import read_records, records_query
@@ -26,6 +26,7 @@ from discreet.engines.sql import (
     StoredColumn,
     bounded_sql,
     check_links,
+    check_people,
     counted_rows_sql,
     is_deep,
     read_groups,
@@ -88,6 +89,7 @@ class DuckDB:
     def check(self, table: str) -> None:
         """Raise `DataError` unless the table has a source, with the unit and every column that the policy names."""
         self._worker.run(lambda: check_links(table, self._policy, self._sources, self._relation, link_family))
+        self._worker.run(lambda: check_people(table, self._policy, self._relation, declared_as))
 
     def accept(self, request: BoundedAggregate) -> None:
         """Write the query, as `run` will."""

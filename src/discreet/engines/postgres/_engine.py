@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache as cached
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.engines._marginals import Counts
@@ -17,9 +18,9 @@ from discreet.engines.postgres._dialect import PostgresDialect, holds
 from discreet.engines.postgres._marginals import HASHED, marginals_sql, read_marginals
 from discreet.engines.postgres._records import read_records, records_query
 from discreet.engines.postgres._tables import describe, groups_of
-from discreet.engines.postgres._types import link_family
+from discreet.engines.postgres._types import declared_as, link_family
 from discreet.engines.postgres._url import Server, settle
-from discreet.engines.sql import Relation, bounded_sql, check_links, rows_sql, values_sql
+from discreet.engines.sql import Relation, bounded_sql, check_links, check_people, rows_sql, values_sql
 from discreet.errors import DataError, DiscreetError, QueryError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Filtered, Group, GroupKey, Marginals, RecordRows, Scan
@@ -95,12 +96,11 @@ class PostgreSQL:
 
     def check(self, table: str) -> None:
         """Raise `DataError` unless the table is there, with the unit and every column that the policy names."""
-        self._worker.run(
-            lambda: self._read(
-                lambda: check_links(table, self._policy, self._names, self._relation, link_family),
-                f"looking up {table}",
-            )
-        )
+        for checked in (
+            lambda: check_links(table, self._policy, self._names, self._relation, link_family),
+            lambda: check_people(table, self._policy, self._relation, declared_as),
+        ):
+            self._worker.run(partial(self._read, checked, f"looking up {table}"))
 
     def accept(self, request: BoundedAggregate) -> None:
         """Write the query, as `run` will. Raises `QueryError` for texts and columns that PostgreSQL cannot hold."""

@@ -18,7 +18,7 @@ from discreet.engines.postgres._total import INFINITY, NAN, double
 from discreet.engines.sql import StoredColumn
 from discreet.policy import ColumnType
 
-__all__ = ["FRACTIONS", "INTEGERS", "READABLE", "TEXTS", "clean", "link_family", "person", "text_of"]
+__all__ = ["FRACTIONS", "INTEGERS", "READABLE", "TEXTS", "clean", "declared_as", "link_family", "person", "text_of"]
 
 INTEGERS = ("smallint", "integer", "bigint")
 FRACTIONS = ("real", "double precision")
@@ -47,6 +47,11 @@ def clean(stored: StoredColumn, kind: ColumnType) -> str:
             return text_of(stored.sql, stored)
         case "date" | "timestamp":
             return _moment(stored, kind)
+
+
+def declared_as(stored: str) -> ColumnType | None:
+    """What a policy calls a stored type of whole numbers or texts; None for others."""
+    return "int" if stored in INTEGERS else "string" if stored in ("text", "character varying", "enum") else None
 
 
 def link_family(stored: str) -> str:

@@ -11,7 +11,7 @@ from discreet.engines.spark._readings import let, read_as, text_of, to_integer
 from discreet.engines.sql import Dialect, Rendering, StoredColumn
 from discreet.policy import ColumnType
 
-__all__ = ["DIALECT", "link_family"]
+__all__ = ["DIALECT", "declared_as", "link_family"]
 
 _TYPES: Mapping[ColumnType, str] = {
     "bool": "BOOLEAN",
@@ -138,6 +138,11 @@ class _Spark(Dialect):
         if not known:
             return self.cast("NULL", "VARCHAR")
         return f"CASE WHEN {value} IN ({', '.join(map(self.text, known))}) THEN {value} END"
+
+
+def declared_as(stored: str) -> ColumnType | None:
+    """What a policy calls a stored type of whole numbers or texts; None for others."""
+    return "int" if stored in _INTEGERS else "string" if stored == "string" else None
 
 
 def link_family(stored: str) -> str:

@@ -12,12 +12,12 @@ from discreet.engines._records import RecordBatches, records_in_shards
 from discreet.engines._shards import Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
 from discreet.engines.spark._bounding import bounded_sql, keys_sql, records_query, values_sql
-from discreet.engines.spark._dialect import DIALECT, link_family
+from discreet.engines.spark._dialect import DIALECT, declared_as, link_family
 from discreet.engines.spark._marginals import SCHEMA, Task, add_pieces, read_pieces
 from discreet.engines.spark._private import PrivateSession
 from discreet.engines.spark._results import groups_of, values_of
 from discreet.engines.spark._url import is_running, session_of
-from discreet.engines.sql import Relation, StoredColumn, check_links, is_deep, rows_sql
+from discreet.engines.sql import Relation, StoredColumn, check_links, check_people, is_deep, rows_sql
 from discreet.errors import DataError, QueryError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Group, Marginals, RecordRows
@@ -92,6 +92,7 @@ class Spark:
     def check(self, table: str) -> None:
         """Raise `DataError` unless the table is there, with the unit and every column that the policy names."""
         self._run(lambda: check_links(table, self._policy, self._tables, self._relation, link_family))
+        self._run(lambda: check_people(table, self._policy, self._relation, declared_as))
 
     def accept(self, request: BoundedAggregate) -> None:
         """Write the query, as `run` will. Raises `QueryError` where it is nested more deeply than Spark reads."""

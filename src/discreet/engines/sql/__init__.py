@@ -15,7 +15,7 @@ from discreet.engines.sql._functions import CHOICES
 from discreet.engines.sql._functions_text import TEXTS, cut, strings
 from discreet.engines.sql._histograms import read_groups
 from discreet.engines.sql._parts import Part, Parts, cell_names, distinct_value, when_name
-from discreet.engines.sql._relation import Relation, StoredColumn, check_links
+from discreet.engines.sql._relation import Relation, StoredColumn, check_links, check_people
 from discreet.engines.sql._rendering import is_deep, rows_sql
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "bounded_sql",
     "cell_names",
     "check_links",
+    "check_people",
     "counted_rows_sql",
     "cut",
     "distinct_value",

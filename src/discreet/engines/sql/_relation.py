@@ -6,9 +6,9 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
 from discreet.errors import DataError
-from discreet.policy import Policy
+from discreet.policy import ColumnType, Policy
 
-__all__ = ["Relation", "StoredColumn", "check_links"]
+__all__ = ["Relation", "StoredColumn", "check_links", "check_people"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +52,21 @@ def check_links(
             raise DataError(
                 f"{name}.{column} is stored as {here} and {other}.{key} as {there}, so that the same person would "
                 "not be found in both; store them alike"
+            )
+
+
+def check_people(
+    name: str, policy: Policy, relation: Callable[[str], Relation], declared_as: Callable[[str], ColumnType | None]
+) -> None:
+    """Raise `DataError` where the people of a graph are not stored as what they are declared: two could become one.
+
+    `declared_as` maps stored types of whole numbers and texts to what a policy calls them.
+    """
+    declared = policy.tables[name]
+    for column in policy.people_of_graphs(name):
+        here = relation(name).columns[column].type
+        if declared_as(here) != declared.columns[column].type:
+            raise DataError(
+                f"{name}.{column} is declared {declared.columns[column].type} and stored as {here}, so that two people "
+                "of a graph could be read as one; store it as it is declared"
             )

@@ -18,7 +18,7 @@ from discreet.prices import Additive, Choice, Prices, Purse, check_spend
 from discreet.privacy import Loss
 from discreet.sensitivity import Norms
 
-__all__ = ["Cap", "NodeCount", "NodeCountRelease", "Statistic", "check_max_degree", "norms_of"]
+__all__ = ["Cap", "NodeCount", "NodeCountRelease", "Statistic", "check_max_degree", "largest_cap", "norms_of"]
 
 Statistic = Literal["edges", "triangles", "stars"]
 Cap = Literal["public", "bought"]
@@ -41,7 +41,7 @@ class NodeCountRelease:
     Attributes
     ----------
     noisy
-        The noisy count in steps. It is right on average for what the cap leaves, which is at most the count.
+        The noisy count in steps: right on average for what the cap leaves, or up to the solver's tolerance above it.
     cap
         The most of the statistic at one vertex that is counted. It cost a part of the spend, or is public.
     noise
@@ -61,7 +61,7 @@ class NodeCountRelease:
         return self.noisy / self.steps
 
     def error(self, level: float = 0.95) -> float:
-        """The half-width of the noise at a level. What the cap cuts off is private, and comes on top of it."""
+        """The half-width of the noise at a level. What the cap cuts off, or the solver leaves, comes on top of it."""
         return self.noise.error(level) / self.steps
 
 
@@ -119,15 +119,8 @@ class NodeCount:
     @property
     def largest_cap(self) -> int:
         """How many of the subgraphs one vertex can be in, if degrees are at most `max_degree`."""
-        d, k = self.max_degree, self.leaves
-        match self.statistic:
-            case "edges":
-                most = d
-            case "triangles":
-                most = math.comb(d, 2)
-            case "stars":
-                most = math.comb(d, k) + d * math.comb(d - 1, k - 1)
-        return max(most, 1)
+        shape = f"{self.leaves}-stars" if self.statistic == "stars" else self.statistic
+        return largest_cap(shape, self.max_degree)
 
     @property
     def caps(self) -> tuple[int, ...]:
@@ -207,6 +200,16 @@ class NodeCount:
 
     def _prices(self, sensitivity: int) -> Prices:
         return Prices.of_spend(self.spend, norms_of(sensitivity))
+
+
+def largest_cap(shape: str, degree: int) -> int:
+    """How many of the subgraphs one vertex can be in, if degrees are at most so many. Raises `KeyError` for no shape.
+
+    >>> [largest_cap(shape, 4) for shape in ("edges", "triangles", "2-stars", "3-stars")]
+    [4, 6, 18, 16]
+    """
+    stars = {f"{k}-stars": math.comb(degree, k) + degree * math.comb(degree - 1, k - 1) for k in (2, 3)}
+    return max({"edges": degree, "triangles": math.comb(degree, 2), **stars}[shape], 1)
 
 
 def norms_of(sensitivity: int) -> Norms:

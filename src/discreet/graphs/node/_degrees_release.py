@@ -14,7 +14,7 @@ from discreet.charts import load_altair
 from discreet.errors import ParameterError
 from discreet.graphs.node._distribution import blocks_up_to, degree_distribution, share_band
 from discreet.graphs.node._pictures import distribution_chart
-from discreet.graphs.node._release import cap_in, choice_in
+from discreet.graphs.node._release import cap_in, check_agrees, choice_in
 from discreet.prices import Additive, Choice, additive_from_json, additive_to_json, choice_to_json
 from discreet.privacy import Loss, in_words
 from discreet.release import JsonRelease
@@ -67,7 +67,10 @@ class NodePrivateDegrees(JsonRelease):
 
     @property
     def cumulative(self) -> NDArray[np.float64]:
-        """The share of people of degree at most k, for k = 0 … cap: from 0 to 1, never falling, 1 at the cap."""
+        """The estimated share of people of degree at most k, for k = 0 … cap: never falling, 1 at the cap.
+
+        Low degrees have a block each; of wider blocks the average is measured, and it is straight between middles.
+        """
         return degree_distribution(self.sums, self.cap)[0]
 
     @property
@@ -76,10 +79,10 @@ class NodePrivateDegrees(JsonRelease):
         return degree_distribution(self.sums, self.cap)[1]
 
     def band(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Between which shares the distribution lies in the middle of each block of degrees, once edges are cut.
+        """Between which shares the distribution lies at each degree, once edges are cut.
 
-        Two arrays, float64, of shape (cap + 1,); all middles together with probability `level`, for noise alone. Raises
-        `ParameterError` unless 0 < level < 1.
+        Two arrays, float64, of shape (cap + 1,); at all degrees together with probability `level`, for noise alone.
+        Raises `ParameterError` unless 0 < level < 1.
         """
         if not 0 < level < 1:
             raise ParameterError(f"level must be above 0 and below 1, got {level!r}")
@@ -119,6 +122,7 @@ class NodePrivateDegrees(JsonRelease):
             raise TypeError("sums")
         if len(sums) != len(blocks_up_to(cap)):
             raise ValueError("sums")
+        check_agrees(content, certificate)
         noise = additive_from_json(content["noise"])
         return cls(str(content["graph"]), choice_in(content), cap, noise, np.array(sums, np.int64), loss, certificate)
 

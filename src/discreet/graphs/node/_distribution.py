@@ -67,20 +67,26 @@ def degree_distribution(sums: NDArray[np.int64], cap: int) -> tuple[NDArray[np.f
 
 
 def share_band(sums: NDArray[np.int64], cap: int, error: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Between which shares the distribution lies, if each sum is off by at most `error`: at the middles of blocks.
+    """Between which shares the distribution lies at each degree, if each sum is off by at most `error`.
 
-    Between these it is drawn straight. Two arrays of shape (cap + 1,).
+    A sum tells the average of the counts in its block, which never fall: so it is no more than the last of them and no
+    less than the first, and for the others the sums of the blocks beside it tell. Two arrays of shape (cap + 1,).
 
     >>> low, high = share_band(np.array([10, 15, 20]), 2, 1)
     >>> low.round(2).tolist(), high.round(2).tolist()
     ([0.43, 0.67, 1.0], [0.58, 0.84, 1.0])
     """
-    widths, middles = _blocks(cap)
-    least, most = np.maximum((sums - error) / widths, 0), np.maximum((sums + error) / widths, 1)
-    low = np.maximum.accumulate(least[:-1] / most[-1])
-    high = np.minimum.accumulate((most[:-1] / max(least[-1], 1))[::-1])[::-1]
-    low, high = (np.interp(np.arange(cap + 1), middles, np.append(np.minimum(each, 1), 1)) for each in (low, high))
-    return low, high
+    begins, noisy = np.array(blocks_up_to(cap)), sums.astype(np.float64)
+    widths = _blocks(cap)[0]
+    least, most = np.maximum((noisy - error) / widths, 0), np.maximum((noisy + error) / widths, 1)
+    low = np.minimum(np.maximum.accumulate(least[:-1] / most[-1]), 1)
+    high = np.minimum(np.minimum.accumulate((most[:-1] / max(least[-1], 1))[::-1])[::-1], 1)
+    degrees = np.arange(cap)
+    block = np.searchsorted(begins, degrees, "right") - 1
+    below, above = np.append(0, low), np.append(high, 1)
+    lowest = np.where(degrees == begins[block + 1] - 1, low[block], below[block])
+    highest = np.where(degrees == begins[block], high[block], above[block + 1])
+    return np.append(lowest, 1), np.append(np.maximum(highest, lowest), 1)
 
 
 def _blocks(cap: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

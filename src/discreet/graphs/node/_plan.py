@@ -46,7 +46,8 @@ class NodePlan(ShownTable):
         if cap not in self.caps:
             raise ParameterError(f"cap {cap!r} is not one to choose from: {', '.join(map(str, self.caps))}")
         mechanism = self.prepared.mechanism
-        return mechanism.noise(cap).error(level) / mechanism.resolution.steps
+        grid = mechanism.resolution
+        return (mechanism.noise(cap).error(level) + grid.slack * cap) / grid.steps
 
     def explain(self, level: float = 0.95) -> str:
         """What would be measured and how wrong it would be, in words."""

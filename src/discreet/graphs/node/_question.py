@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +15,15 @@ from discreet.graphs.node._degrees_release import NodePrivateDegrees
 from discreet.graphs.node._release import NodePrivateCount
 from discreet.graphs.node._table import PeopleTable, people_table
 from discreet.policy import Policy
-from discreet.prices import choice_to_json
-from discreet.privacy import Loss, to_json
+from discreet.prices import choice_to_json, price_as_loss
+from discreet.privacy import Loss, budget_of, to_json
 from discreet.release import PreparedQuestion, ReleaseContext, Terms
 
 __all__ = ["PreparedNodeCount", "PreparedNodeDegrees", "prepare_node_count", "prepare_node_degrees"]
 
 _STEPS = 2
+_MOST_STARS = 2**27
+"""Of all people as centres, with all others as leaves: work that does not tell how many edges somebody has."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +99,21 @@ def prepare_node_count(terms: Terms, graph: str, statistic: str, spend: Loss, ca
     _accept(terms, table)
     stars = re.fullmatch(r"([23])-stars", statistic) if isinstance(statistic, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if stars is not None:
-        mechanism = NodeCount("stars", table.max_degree, spend, cap, int(stars[1]))
+        leaves = int(stars[1])
+        if table.most_people * math.comb(table.most_people, leaves) > _MOST_STARS:
+            raise QueryError(
+                f"one person with many edges makes {statistic} of so many leaves that memory or time would tell of "
+                f"them: they are counted among at most {_most_people(leaves):,} possible people, and the policy allows "
+                f"{table.most_people:,}; count edges or triangles"
+            )
+        mechanism = NodeCount("stars", table.max_degree, spend, cap, leaves)
     elif statistic in ("edges", "triangles"):
         mechanism = NodeCount(statistic, table.max_degree, spend, cap)
     else:
         raise QueryError(
             f"a graph that protects people has no statistic {statistic!r}; count edges, triangles, 2-stars or 3-stars"
         )
-    return PreparedNodeCount(table, statistic, mechanism, spend, terms.policy)
+    return PreparedNodeCount(table, statistic, mechanism, _charged(spend), terms.policy)
 
 
 def prepare_node_degrees(terms: Terms, graph: str, spend: Loss, cap: Cap) -> PreparedNodeDegrees:
@@ -112,10 +122,21 @@ def prepare_node_degrees(terms: Terms, graph: str, spend: Loss, cap: Cap) -> Pre
     _accept(terms, table)
     if table.people is None:
         raise QueryError(
-            f"somebody whose last friend leaves would leave too, so that one person moves all degrees: name the "
-            f'column of people under [graphs.{table.name}], as nodes = "people.id"'
+            f"degrees of {table.name} are refused: without a list of people, who has no edge is not there, so that one "
+            f"person takes others away with them; name the column of people under [graphs.{table.name}], as "
+            'nodes = "people.id"'
         )
-    return PreparedNodeDegrees(table, NodeDegrees(table.max_degree, spend, cap), spend, terms.policy)
+    return PreparedNodeDegrees(table, NodeDegrees(table.max_degree, spend, cap), _charged(spend), terms.policy)
+
+
+def _most_people(leaves: int) -> int:
+    return max(n for n in range(2_000) if n * math.comb(n, leaves) <= _MOST_STARS)
+
+
+def _charged(spend: Loss) -> Loss:
+    """What is charged: all of the spend, but for a δ beside ρ or μ, which nothing here needs."""
+    kind, (amount, *_) = budget_of(spend)
+    return spend if kind in ("pure", "approx") else price_as_loss(kind, amount)
 
 
 def _accept(terms: Terms, table: PeopleTable) -> None:

@@ -13,9 +13,10 @@ from discreet.prices import Additive, Choice, additive_from_json, additive_to_js
 from discreet.privacy import Loss
 from discreet.release import JsonRelease
 
-__all__ = ["NodePrivateCount", "cap_in", "choice_in", "resolution_of"]
+__all__ = ["NodePrivateCount", "cap_in", "check_agrees", "choice_in", "resolution_of"]
 
 _MOST_CAP = 2**40
+_MOST_BITS = 256
 _STATISTICS = ("edges", "triangles", "2-stars", "3-stars")
 
 
@@ -74,17 +75,21 @@ class NodePrivateCount(JsonRelease):
 
     @property
     def value(self) -> float:
-        """The noisy count: right on average for what the cap leaves, which is at most the count."""
+        """The noisy count: right on average for what the cap leaves, which is at most the count.
+
+        Of triangles and stars it may be up to cap/1024 above that, which is solved for.
+        """
         return self.noisy / resolution_of(self.statistic).steps
 
     def error(self, level: float = 0.95) -> float:
-        """How far the value is from what the cap leaves, at most, with probability `level`.
+        """How far the value is from what the cap leaves, at most, with probability `level`, the solver's part included.
 
         What a cap cuts off comes on top: it is private. Raises `ParameterError` unless 0 < level < 1.
         """
         if not 0 < level < 1:
             raise ParameterError(f"level must be above 0 and below 1, got {level!r}")
-        return self.noise.error(level) / resolution_of(self.statistic).steps
+        grid = resolution_of(self.statistic)
+        return (self.noise.error(level) + grid.slack * self.cap) / grid.steps
 
     def content(self) -> dict[str, Any]:
         """What was asked for, the cap, the noise, and the noisy integer."""
@@ -101,8 +106,9 @@ class NodePrivateCount(JsonRelease):
         """The inverse of `content`."""
         graph, statistic, noisy = str(content["graph"]), str(content["statistic"]), content["noisy"]
         resolution_of(statistic)
-        if type(noisy) is not int:
+        if type(noisy) is not int or noisy.bit_length() > _MOST_BITS:
             raise TypeError("noisy")
+        check_agrees(content, certificate)
         noise = additive_from_json(content["noise"])
         return cls(graph, statistic, choice_in(content), cap_in(content), noise, noisy, loss, certificate)
 
@@ -126,8 +132,8 @@ class NodePrivateCount(JsonRelease):
     def note(self, level: float = 0.95) -> str:
         """What it is, and whom it protects."""
         return (
-            f"graph {self.graph}; a person with all edges is protected; noise at {100 * level:.10g} %, and beyond it "
-            f"nothing above {self.cap:,} at one vertex counts"
+            f"graph {self.graph}; a person with all edges is protected; noise at {100 * level:.10g} %; at most "
+            f"{self.cap:,} {self.statistic} count per person"
         )
 
 
@@ -137,6 +143,13 @@ def cap_in(content: Mapping[str, Any]) -> int:
     if type(cap) is not int or not 1 <= cap <= _MOST_CAP:
         raise TypeError("cap")
     return cap
+
+
+def check_agrees(content: Mapping[str, Any], certificate: Mapping[str, Any]) -> None:
+    """Raise `ValueError` where a release was drawn otherwise than its certificate says, if it has one."""
+    names = content.keys() & {"graph", "statistic", "choice", "cap", "noise"}
+    if certificate and any(content[name] != certificate[name] for name in names):
+        raise ValueError("the release and its certificate disagree")
 
 
 def choice_in(content: Mapping[str, Any]) -> Choice | None:

@@ -46,6 +46,15 @@ class PeopleTable:
     people: RecordPlan | None
     names: tuple[Name, ...]
 
+    @property
+    def most_people(self) -> int:
+        """How many different people there can be, by the policy."""
+        features = self.edges.features if self.people is None else self.people.features
+        listed = {value for each in features for value in each.values or () if value is not None}
+        ranges = [(each.lower, each.upper) for each in features if each.values is None]
+        between = max(high for _, high in ranges) - min(low for low, _ in ranges) + 1 if ranges else 0
+        return len(listed) + between
+
     def plans(self) -> tuple[RecordPlan, ...]:
         """All that is read."""
         return (self.edges,) if self.people is None else (self.edges, self.people)
@@ -76,7 +85,7 @@ def people_table(policy: Policy, name: object) -> PeopleTable:
     people = None
     if declared.nodes is not None:
         home, _, column = declared.nodes.partition(".")
-        people = column_values(policy, home, (column, policy.tables[home].columns[column].bounds))
+        people = column_values(policy, home, column)
     edges = ends_of(policy, declared)
     names = _listed([edges] if people is None else [edges, people])
     return PeopleTable(chosen, declared, declared.max_degree, edges, people, names)

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.errors import LedgerError
 from discreet.graphs._losses import added_up
-from discreet.graphs.node._count import norms_of
+from discreet.graphs.node._count import largest_cap, norms_of
 from discreet.graphs.node._degrees_release import NodePrivateDegrees
 from discreet.graphs.node._distribution import sums_sensitivity
 from discreet.graphs.node._release import NodePrivateCount, cap_in, choice_in, resolution_of
@@ -22,19 +22,30 @@ __all__ = ["NODE_COUNT_KIND", "NODE_DEGREES_KIND"]
 @refuse_malformed("count of a graph of people")
 def recompute_count_loss(certificate: Mapping[str, Any]) -> Loss:
     """What the choice of the cap and the noise lose together. Raises `LedgerError` for what cannot be followed."""
-    return _recomputed(certificate, resolution_of(certificate["statistic"]).sensitivity(cap_in(certificate)))
+    cap = cap_in(certificate)
+    _check_cap(cap, largest_cap(certificate["statistic"], certificate["max_degree"]), certificate)
+    return _recomputed(certificate, resolution_of(certificate["statistic"]).sensitivity(cap))
 
 
 @refuse_malformed("distribution of degrees of people")
 def recompute_degrees_loss(certificate: Mapping[str, Any]) -> Loss:
     """What the choice of the cap and the noise on all sums lose together."""
-    return _recomputed(certificate, sums_sensitivity(cap_in(certificate)))
+    cap = cap_in(certificate)
+    _check_cap(cap, certificate["max_degree"], certificate)
+    return _recomputed(certificate, sums_sensitivity(cap))
+
+
+def _check_cap(cap: int, largest: int, certificate: Mapping[str, Any]) -> None:
+    if not 1 <= cap <= largest or (certificate["cap_is"] == "public" and cap != largest):
+        raise LedgerError("the cap in the certificate of this graph is none that its max_degree allows")
 
 
 def _recomputed(certificate: Mapping[str, Any], sensitivity: int) -> Loss:
     if certificate["protects"] != "node" or certificate["relation"] != "add_remove":
         raise LedgerError("the certificate of this graph does not say that a person is protected, so no loss follows")
     noise, choice = additive_from_json(certificate["noise"]), choice_in(certificate)
+    if certificate["cap_is"] != ("public" if choice is None else "bought"):
+        raise LedgerError("the certificate of this graph does not say how its cap was chosen, so no loss follows")
     losses = [noise.loss(norms_of(sensitivity))]
     if choice is not None:
         if choice.sensitivity != 1:
