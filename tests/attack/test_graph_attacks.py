@@ -135,24 +135,24 @@ def test_walks_are_those_of_a_search_over_all_orders() -> None:
     dice, several = np.random.default_rng(1), 0
     for _ in range(20):
         graph = Graph.from_networkx(nx.gnp_random_graph(7, 0.5, seed=int(dice.integers(2**31))))
-        plan = Planting.random(7, [(0, 1)], size=4)
-        degrees = dice.integers(2, 5, 4)
+        plan, degrees = Planting.random(7, [(0, 1)], size=4), dice.integers(2, 5, 4)
+        off = {order: differs(graph, order, plan.inside, degrees) for order in itertools.permutations(range(7), 4)}
+        least = min(off.values())
         for tolerance in (0, 1, 4):
             walks = _search._walks(_search._Neighbours.of_graph(graph), plan.inside, degrees, tolerance)
-            off = {order: differs(graph, order, plan.inside, degrees) for order in itertools.permutations(range(7), 4)}
-            least = min([each for each in off.values() if each is not None], default=99)
             expected = {order for order, each in off.items() if each == least <= tolerance}
             several += len(expected) > 1
             assert {tuple(each) for each in walks.tolist()} == expected
     assert several > 5
 
 
-def differs(graph: Graph, order: tuple[int, ...], inside: Any, degrees: Any) -> int | None:
-    joined = {(a, b): bool(are_joined(graph, np.array([[a, b]]))[0]) for a in order for b in order if a < b}
-    inner = {(i, j): joined[min(order[i], order[j]), max(order[i], order[j])] for j in range(4) for i in range(j)}
+def differs(graph: Graph, order: tuple[int, ...], inside: Any, degrees: Any) -> float:
+    """By how much the vertices in this order differ from those planted; infinite where the path is broken."""
+    joined = set(map(tuple, graph.ends.tolist()))
+    inner = {(i, j): tuple(sorted((order[i], order[j]))) in joined for i, j in itertools.combinations(range(4), 2)}
     if not all(inner[i, i + 1] for i in range(3)):
-        return None
-    off = sum(bool(inside[i, j]) != each for (i, j), each in inner.items() if j > i + 1)
+        return math.inf
+    off = sum(bool(inside[i, j]) != each for (i, j), each in inner.items())
     return off + int(np.abs(graph.degrees()[list(order)] - degrees).sum())
 
 
@@ -218,17 +218,17 @@ def within_the_loss(outcome: Outcome, epsilon: float = EPSILON) -> bool:
     return bool(outcome.right <= binom.isf(ALARM, outcome.targets, 1 / (1 + math.exp(-epsilon))))
 
 
-def through_a_ledger(graph: Graph) -> float:
-    with session_over(graph) as session:
-        return graphs.open(session, "town").count("triangles", spend=dp.pure(EPSILON)).value
-
-
 def test_counts_through_the_ledger_do_not_tell_an_edge() -> None:
-    pairs = edges_of(VILLAGE, 60)
-    exact = edge_differencing(triangles, VILLAGE, pairs)
-    private = edge_differencing(through_a_ledger, VILLAGE, pairs)
-    assert exact.success > 0.9 and not within_the_loss(exact)
-    assert within_the_loss(private)
+    """ε = 0.1 allows 52.5 % to be right, and 38 of 40 at the alarm."""
+
+    def count(graph: Graph) -> float:
+        with session_over(graph) as session:
+            return graphs.open(session, "town").count("triangles", spend=dp.pure(0.1)).value
+
+    pairs = edges_of(VILLAGE, 40)
+    exact, private = (edge_differencing(ask, VILLAGE, pairs) for ask in (triangles, count))
+    assert exact.right >= 39 and not within_the_loss(exact, 0.1)
+    assert within_the_loss(private, 0.1)
     assert private.evidence["moved"].to_pylist() == exact.evidence["moved"].to_pylist()
 
 
@@ -240,7 +240,7 @@ def test_the_same_question_again_tells_no_more() -> None:
         assert len(answers) == 1 and session.spent == dp.pure(EPSILON)
 
 
-@pytest.mark.parametrize("pairs", [edges_of(VILLAGE, 300), balanced_pairs(VILLAGE, 300)])
+@pytest.mark.parametrize("pairs", [edges_of(VILLAGE, 200), balanced_pairs(VILLAGE, 200)])
 def test_answers_that_have_nothing_to_do_with_the_edge_are_chance(pairs: Any) -> None:
     """Common neighbours foretell an edge of the graph itself; the coin makes that knowledge worthless."""
     noise = DiscreteLaplace(scale=1000)
