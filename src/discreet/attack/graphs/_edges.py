@@ -50,7 +50,7 @@ def edge_differencing(
         What is counted, exactly: triangles, if it is left out.
     after
         Answers about the graph without the pair's edge: differencing in time, before and after it was there. Left out,
-        the attacker knows all other edges and counts that himself.
+        the attacker knows all other edges and counts that without asking.
 
     Raises
     ------
@@ -87,8 +87,7 @@ def balanced_pairs(graph: Graph, count: int) -> NDArray[np.int64]:
     """Targets for a trial: so many different pairs, half of them joined, the others not; int64 of shape (count, 2).
 
     Ends of the others are drawn as ends of edges are, so that hubs are about as frequent among them: who does not see
-    the release is right for half, and would hardly be right for more if he knew degrees. SENSITIVE: the first half are
-    edges.
+    the release is right for half, and hardly for more with knowledge of degrees. SENSITIVE: the first half are edges.
 
     Raises `ParameterError` unless `count` is an even number, and the graph has so many edges and, as far as trying
     tells, so many other pairs.

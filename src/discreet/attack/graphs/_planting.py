@@ -26,18 +26,18 @@ _MOST_SIZE = 200
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Planting:
-    """Vertices that an attacker adds to a graph, and the edges that he gives them. `Planting.random` draws one.
+    """Vertices that an attacker adds to a graph, and their edges. `Planting.random` draws one.
 
-    He chooses all of it before the graph is published and knows none of the graph's edges. The planted vertices are
+    All of it is chosen before the graph is published, without knowing any of its edges. The planted vertices are
     x₀, x₁, …: each is joined to the next, other pairs of them by a coin, and each targeted vertex is joined to a set of
-    them that no other target has. In a data set they are people that the attacker made up, or friends of his.
+    them that no other target has. In a data set they are accounts that the attacker made up.
 
     Attributes
     ----------
     vertices
         How many vertices the graph has without them; theirs are the numbers that follow.
     pairs
-        The targets, pairs of vertices of the graph of which he wants to know whether they are joined: int64 of shape
+        The targets, pairs of vertices of the graph of which it is guessed whether they are joined: int64 of shape
         (p, 2).
     inside
         Which planted vertices are joined to each other: boolean of shape (k, k).
@@ -45,7 +45,7 @@ class Planting:
         Which planted vertices each targeted vertex is joined to, in the order of `targets`: boolean of shape (t, k).
 
     Raises `ParameterError` for parts that do not fit, a path that is broken, and targets that are linked to nobody or
-    as another one is, whom he would not recognise.
+    as another one is, who could not be recognised.
     """
 
     vertices: int

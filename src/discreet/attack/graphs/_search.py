@@ -54,7 +54,7 @@ def planted(release: object, planting: Planting, graph: Graph, *, tolerance: int
         By how much the planted vertices may differ from what was planted: degrees and edges among them, all together,
         and the links of each target. 0, which fits where names alone are removed, claims nothing else. None takes the
         nearest walk, and for each target the nearest vertex, whatever they differ by: an attacker who never gives up,
-        though of very many walks he follows the nearest alone.
+        though of very many walks only the nearest are followed.
 
     Raises
     ------
