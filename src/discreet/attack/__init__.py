@@ -9,6 +9,7 @@ from __future__ import annotations
 from discreet.attack._outcome import Control, Outcome, proportion_interval
 from discreet.attack.anonymized import downcoding, homogeneity, intersection, minimality
 from discreet.attack.differencing import averaging, differencing, tracker
+from discreet.attack.graphs import Planting, balanced_pairs, edge_differencing, planted, without_names
 from discreet.attack.linkage import histories, linkage
 from discreet.attack.membership import MembershipOutcome, Shadows, membership, membership_in_means
 from discreet.attack.reconstruction import Microdata, Statistic, asker, microdata, reconstruct, reconstruction
@@ -19,13 +20,16 @@ __all__ = [
     "MembershipOutcome",
     "Microdata",
     "Outcome",
+    "Planting",
     "Shadows",
     "Statistic",
     "asker",
     "averaging",
+    "balanced_pairs",
     "closeness",
     "differencing",
     "downcoding",
+    "edge_differencing",
     "histories",
     "homogeneity",
     "inference",
@@ -36,9 +40,11 @@ __all__ = [
     "membership_in_means",
     "microdata",
     "minimality",
+    "planted",
     "proportion_interval",
     "reconstruct",
     "reconstruction",
     "singling_out",
     "tracker",
+    "without_names",
 ]
