@@ -122,10 +122,11 @@ class NoisyAggregation:
 
     def draw(self, graph: Graph, units: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """The noisy sums of one hop after another, from vectors of `unit_vectors`. Costs as `release`."""
-        for _ in range(self.hops):
-            noisy = with_noise(neighbour_sums(graph, units), self.noise)
+        rows = units
+        for hop in range(1, self.hops + 1):
+            noisy = with_noise(neighbour_sums(graph, rows), self.noise)
             yield noisy
-            units = normalized(noisy, self.grid)
+            rows = normalized(noisy, self.grid) if hop < self.hops else rows
 
     def features(self, units: NDArray[np.int64], noisy: NDArray[np.int64]) -> NDArray[np.float64]:
         """The vectors, and the noisy sums of each hop made as long again, side by side: what a learner reads.

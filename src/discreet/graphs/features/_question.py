@@ -87,9 +87,9 @@ class AggregateFeatures:
         name, declared = declared_graph(terms.policy, self.graph)
         if declared.protects == "node":
             raise QueryError(
-                f"the graph {name} protects people with all their edges, and features of a vertex are about one person: "
-                "no noise that hides the person leaves anything of them. Ask for counts and degrees, or declare "
-                'protects = "edge" if single edges are what must be hidden'
+                f"the graph {name} protects people with all their edges, and features of a vertex are about one "
+                "person: noise that hides a person leaves nothing of their features. Ask for counts and degrees, or "
+                'declare protects = "edge" if single edges are what must be hidden'
             )
         aggregation = NoisyAggregation.calibrate(self.spend, self.hops)
         table = edge_table(terms.policy, name)
