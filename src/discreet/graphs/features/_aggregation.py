@@ -47,8 +47,8 @@ class NoisyAggregation:
     grid
         How long a vector is at most, from 16 to 2**20.
 
-    Raises `ParameterError` for a parameter out of its range. Source: the aggregation of GAP, Sajadmanesh, Shamsabadi,
-    Bellet and Gatica-Perez 2023, section 4; ``proofs/graph_features.md``.
+    Raises `ParameterError` for a parameter out of its range. Source: the aggregation module of GAP,
+    Sajadmanesh, Shamsabadi, Bellet and Gatica-Perez 2023; ``proofs/graph_features.md``.
 
     >>> from discreet.privacy import mu
     >>> NoisyAggregation(hops=2, noise=Gaussian(2**13)).loss() == mu(1)
