@@ -88,7 +88,7 @@ def main() -> int:
         mean, error = np.mean(values), np.std(values) / max(len(values) - 1, 1) ** 0.5
         held = name == "hops 2, ε = 2"
         goal = f"{GAIN:.2f} above the vectors alone: {mean - alone:+.3f}" if held else ""
-        goals.line(name, f"{mean:.3f} ({error:.3f})", goal, mean >= alone + GAIN if held else None)
+        goals.line(name, f"{mean:.3f} ({error:.3f})", goal, bool(mean >= alone + GAIN) if held else None)
     print(f"  CPU seconds of one aggregation: {seconds:.3f} at most")
     return goals.close()
 
