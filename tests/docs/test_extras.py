@@ -40,7 +40,7 @@ NEEDED_BY = {
     "torch": r"torch|private\.|network|learn\.correlated|often\.net",
 }
 """What a block has in it if it needs the extra."""
-NOBODYS = r"import polars|rows_to_p|ratings|under_the_ledger|nx\.|club"
+NOBODYS = r"import polars|rows_to_p|ratings|under_the_ledger|nx\.|club|generated"
 """What needs a package that is no extra's."""
 ALSO = {
     "postgres": """

@@ -16,6 +16,7 @@ from discreet.graphs.edge import (
     GraphPlan,
     SmoothCount,
 )
+from discreet.graphs.features import FEATURES_KIND, AggregateFeatures, GraphFeatures, NoisyAggregation
 from discreet.graphs.node import (
     NODE_COUNT_KIND,
     NODE_DEGREES_KIND,
@@ -28,18 +29,22 @@ from discreet.graphs.synthetic import SYNTHETIC_KIND, GraphSynthesis, Synthesize
 __all__ = [
     "COUNT_KIND",
     "DEGREES_KIND",
+    "FEATURES_KIND",
     "NODE_COUNT_KIND",
     "NODE_DEGREES_KIND",
     "SYNTHETIC_KIND",
+    "AggregateFeatures",
     "CountGraph",
     "Graph",
     "GraphCount",
     "GraphDegrees",
+    "GraphFeatures",
     "GraphPlan",
     "GraphSynthesis",
     "NodePlan",
     "NodePrivateCount",
     "NodePrivateDegrees",
+    "NoisyAggregation",
     "PrivateGraph",
     "ReleaseDegrees",
     "SmoothCount",

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from numpy.typing import ArrayLike
+from pyarrow import Table
+
 from discreet.errors import ParameterError
 from discreet.graphs._declared import declared_graph
 from discreet.graphs._questions import CountGraph, ReleaseDegrees
 from discreet.graphs.edge import GraphCount, GraphDegrees, GraphPlan, PreparedCount, plan_of
+from discreet.graphs.features import AggregateFeatures, GraphFeatures
 from discreet.graphs.node import Cap, NodePlan, NodePrivateCount, NodePrivateDegrees, PreparedNodeCount
 from discreet.graphs.synthetic import GraphSynthesis, SynthesizeGraph
 from discreet.policy import DeclaredGraph, Policy
@@ -116,6 +120,40 @@ class PrivateGraph:
         generator; ``proofs/graph_synthetic.md``.
         """
         return self.session.answer(SynthesizeGraph(self.name, spend), idempotency_key=idempotency_key)
+
+    def features(
+        self, vectors: ArrayLike | Table, spend: Loss, hops: int = 2, *, idempotency_key: str | None = None
+    ) -> GraphFeatures:
+        """Features of each vertex from its neighbourhood, for any learner, with the privacy of edges.
+
+        Each hop sums the neighbours' vectors, all made as long as 1, adds noise, makes the noisy sums as long as 1, and
+        the next hop goes on from these. `to_numpy()` of the release is an array (vertices, (hops + 1) columns) that
+        scikit-learn takes. Nothing trains here, and what is trained on it is free.
+
+        Parameters
+        ----------
+        vectors
+            **Public**: nothing of the private edges may be in them. An array with a row for each vertex in order, or an
+            Arrow table with a column ``vertex`` beside numbers. They are part of the question: others are another one.
+        spend
+            (ε, δ), ρ or μ, of which each hop takes an equal part; an edge moves two sums of each hop.
+        hops
+            From 1 to 16.
+
+        Raises
+        ------
+        QueryError
+            Where people are protected: features of a vertex are about one person. Nothing is spent.
+        ParameterError
+            For a spend without a δ, for vectors that are not a row of finite numbers for each vertex, and for a number
+            of hops that is none; nothing is spent.
+        BudgetExceeded, DataError, LedgerError, Cancelled
+            As `Session.answer` does.
+
+        Source: Sajadmanesh, Shamsabadi, Bellet and Gatica-Perez 2023; ``proofs/graph_features.md``.
+        """
+        asked = AggregateFeatures(self.name, vectors, spend, hops)
+        return self.session.answer(asked, idempotency_key=idempotency_key)
 
     def plan(
         self, statistic: str, spend: Loss, assume: Mapping[str, float] | None = None, *, cap: Cap | None = None

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from discreet.audit.catalog._entry import Entry
-from discreet.graphs import Graph, SmoothCount
+from discreet.graphs import Graph, NoisyAggregation, SmoothCount
 from discreet.graphs.counts import Stars, Triangles
 from discreet.graphs.node import CapScores, EdgeFlows, NodeCount, NodeDegrees, choose_cap, edge_order, projected_degrees
 from discreet.noise import rounded_pareto
 from discreet.prices import Choice
-from discreet.privacy import pure
+from discreet.privacy import mu, pure
 
 __all__ = ["graph_entries"]
 
@@ -64,6 +66,29 @@ class _CutDegrees:
         return [(cap, *self.mechanism.measured(degrees[cap], cap).sums.tolist()) for cap in caps]
 
 
+@dataclass(frozen=True, eq=False)
+class _Aggregated:
+    """Noisy sums of the neighbours of two vertices, which may be joined, drawn many times, in as many copies of them.
+
+    Vectors are (1), so a sum is 1 or 0, and that of a later hop 1 of either sign or 0: what somebody who knows all but
+    the edge makes of the sums is the first number of an output.
+    """
+
+    mechanism: NoisyAggregation
+
+    def draw(self, data: Graph, size: int) -> list[tuple[int, ...]]:
+        """`size` independent outputs: a score, and the sums of both vertices in each hop."""
+        ends = (data.ends[None, :, :] + 2 * np.arange(size)[:, None, None]).reshape(-1, 2)
+        noisy = self.mechanism.release(Graph.from_pairs(ends, 2 * size), np.ones((2 * size, 1)))
+        sums = noisy.reshape(self.mechanism.hops, size, 2)
+        signs = np.concatenate([np.ones((1, size, 2), np.int64), np.where(sums[:-1] < 0, -1, 1)])
+        scores = (sums * signs[:, :, ::-1]).sum(axis=(0, 2))
+        return [
+            (int(score), *each)
+            for score, each in zip(scores, sums.swapaxes(0, 1).reshape(size, -1).tolist(), strict=True)
+        ]
+
+
 def _chosen(choice: Choice | None, scores: CapScores, size: int) -> list[int]:
     return [0] * size if choice is None else [choose_cap(choice, scores) for _ in range(size)]
 
@@ -84,7 +109,7 @@ def graph_entries() -> tuple[Entry, ...]:
     >>> [entry.name for entry in graph_entries()][:3]
     ['SmoothCount of two hubs', 'SmoothCount of a clique', 'SmoothCount of a star']
     """
-    return (*_edge_entries(), *_node_entries())
+    return (*_edge_entries(), *_node_entries(), _feature_entry())
 
 
 def _edge_entries() -> tuple[Entry, ...]:
@@ -148,4 +173,20 @@ def _node_entries() -> tuple[Entry, ...]:
             note=note,
         )
         for name, shown, mechanism, kind, pair, note in cases
+    )
+
+
+def _feature_entry() -> Entry:
+    apart, spend = Graph.from_pairs([], 2), mu(1)
+    return Entry(
+        name="NoisyAggregation of two vertices",
+        group="graphs",
+        shown="NoisyAggregation.calibrate(mu(1), hops=2)",
+        mechanism=_Aggregated(NoisyAggregation.calibrate(spend, 2)),
+        pairs=((apart.toggled(0, 1), apart),),
+        claim=spend,
+        delta="1e-2",
+        kind=NoisyAggregation,
+        samples=100_000,
+        note="the edge moves the sums of both its ends in each hop by as much as it can; outputs are scored",
     )
