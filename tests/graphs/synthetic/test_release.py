@@ -24,7 +24,7 @@ def policy_with(budget: dict[str, Any] | None = None, protects: str = "edge", ve
     return {
         "version": "1",
         "budget": budget or {"epsilon": 100},
-        "tables": {"ties": {"unit": "rows", "columns": {"a": vertex, "b": vertex}}},
+        "tables": {"ties": {"unit": "rows" if protects == "edge" else "ends", "columns": {"a": vertex, "b": vertex}}},
         "graphs": {"town": {"edges": "ties", "ends": ["a", "b"], "protects": protects}},
     }
 
