@@ -112,9 +112,9 @@ def test_what_was_told_before_a_power_cut_is_there_after_it(tmp_path: Path, cuts
 
 
 def test_a_ledger_that_does_not_sync_is_found_out(tmp_path: Path) -> None:
-    """So that the test above can fail."""
+    """So that the test above can fail. A cut finds it out in more than half of the runs: none of 30 in less than 1e-9."""
     missed = 0
-    for cut in blackout(tmp_path, 3, 8, lazy=True):
+    for cut in blackout(tmp_path, 30, 8, lazy=True):
         told = [line.split() for line in (cut / "told").read_text().splitlines()]
         place = cut / "state" / "ledger"
         place.parent.mkdir()
