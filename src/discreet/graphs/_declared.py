@@ -13,10 +13,10 @@ from discreet import noise
 from discreet.errors import QueryError
 from discreet.graphs._graph import Graph
 from discreet.policy import DeclaredGraph, Key, Policy, Table
-from discreet.query import RecordPlan, plan_records
+from discreet.query import Feature, RecordPlan, plan_records
 from discreet.release import ReleaseContext
 
-__all__ = ["EdgeTable", "column_values", "declared_graph", "edge_table", "ends_of"]
+__all__ = ["EdgeTable", "column_values", "declared_graph", "edge_table", "ends_of", "vertex_column"]
 
 
 def declared_graph(policy: Policy, name: object) -> tuple[str, DeclaredGraph]:
@@ -61,12 +61,12 @@ class EdgeTable:
     def read(self, context: ReleaseContext) -> Graph:
         """The graph: rows with an end that is no vertex do not count. SENSITIVE."""
         table = context.read_records(self.plan.rows, noise.secret(16))
-        ends = [self._numbers(table, place) for place in range(2)]
+        ends = [self.numbers(table, feature) for feature in self.plan.features]
         there = (ends[0] >= 0) & (ends[1] >= 0)
         return Graph.from_pairs(np.column_stack(ends)[there], self.vertices)
 
-    def _numbers(self, table: Any, place: int) -> NDArray[np.int64]:
-        feature = self.plan.features[place]
+    def numbers(self, table: Any, feature: Feature) -> NDArray[np.int64]:
+        """Which vertex each row of a column names, as a number from 0 on: −1 where it is none."""
         read = np.asarray(table.column(feature.column).to_numpy(), np.int64)
         if feature.values is None and self.first is None:
             listed = np.array(sorted(key for key in self.places if isinstance(key, int)), np.int64)
@@ -94,7 +94,7 @@ def edge_table(policy: Policy, name: object) -> EdgeTable:
             f"the graph {chosen} protects people, and this is answered with the privacy of edges alone; count edges or "
             "triangles, or ask for degrees"
         )
-    home, _, column = (declared.nodes or f"{declared.edges}.{declared.ends[0]}").partition(".")
+    home, column = vertex_column(declared)
     vertices = policy.tables[home].columns[column]
     if vertices.keys is not None:
         first, places = None, {key: i for i, key in enumerate(sorted(vertices.keys))}
@@ -105,6 +105,12 @@ def edge_table(policy: Policy, name: object) -> EdgeTable:
     if count >= 2**31:
         raise QueryError(f"the graph {chosen} has more vertices than can be counted: narrow the bounds of {column}")
     return EdgeTable(chosen, declared, count, first, places, ends_of(policy, declared))
+
+
+def vertex_column(declared: DeclaredGraph) -> tuple[str, str]:
+    """The table and the column whose public values are the vertices."""
+    home, _, column = (declared.nodes or f"{declared.edges}.{declared.ends[0]}").partition(".")
+    return home, column
 
 
 def ends_of(policy: Policy, declared: DeclaredGraph) -> RecordPlan:

@@ -12,7 +12,17 @@ from pyarrow import Table
 from discreet.errors import ParameterError
 from discreet.graphs._declared import declared_graph
 from discreet.graphs._questions import CountGraph, ReleaseDegrees
-from discreet.graphs.edge import GraphCount, GraphDegrees, GraphPlan, PreparedCount, plan_of
+from discreet.graphs.edge import (
+    GraphCount,
+    GraphCuts,
+    GraphDegrees,
+    GraphMixing,
+    GraphPlan,
+    PreparedCount,
+    ReleaseCuts,
+    ReleaseMixing,
+    plan_of,
+)
 from discreet.graphs.features import AggregateFeatures, GraphFeatures
 from discreet.graphs.node import Cap, NodePlan, NodePrivateCount, NodePrivateDegrees, PreparedNodeCount
 from discreet.graphs.synthetic import GraphSynthesis, SynthesizeGraph
@@ -111,6 +121,26 @@ class PrivateGraph:
         2016.
         """
         return self.session.answer(ReleaseDegrees(self.name, spend, cap), idempotency_key=idempotency_key)
+
+    def mixing(self, attribute: str, spend: Loss, *, idempotency_key: str | None = None) -> GraphMixing:
+        """How many edges join each two values of a public attribute of vertices, and its assortativity.
+
+        The attribute, ``"dept"`` or ``"people.dept"``, is a column of a public table, with its values as `keys`; the
+        table's `key` names the vertex, or the column that `nodes` of the graph names. One edge moves one number by 1.
+        `QueryError` if there is no such column. Raises as `count`, also where people are protected. Source:
+        ``proofs/graph_mixing.md``.
+        """
+        return self.session.answer(ReleaseMixing(self.name, attribute, spend), idempotency_key=idempotency_key)
+
+    def cuts(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphCuts:
+        """One randomised graph, from which any number of edges between two sets of vertices follows for nothing.
+
+        Each pair of vertices is flipped with the probability that ε asks for, so errors grow with the root of the
+        pairs between the sets: for few sets that are known before, `mixing` is far more exact. `ParameterError` for a
+        graph of more than 16,384 vertices, and for an ε below 0.001. Raises as `count`, also where people are
+        protected. Source: ``proofs/graph_cuts.md``.
+        """
+        return self.session.answer(ReleaseCuts(self.name, spend), idempotency_key=idempotency_key)
 
     def synthetic(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphSynthesis:
         """A synthetic graph that has the degrees, the clustering by degree and the triangles of the graph, about.

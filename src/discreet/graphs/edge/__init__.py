@@ -1,23 +1,35 @@
 """Edge privacy: neighbours differ in one edge, and the vertices are public."""
 
+from discreet.graphs.edge._cuts import CUTS_KIND, GraphCuts, ReleaseCuts
 from discreet.graphs.edge._degrees import graphical, sorted_degrees
 from discreet.graphs.edge._measurements import STATISTICS, Measurement
+from discreet.graphs.edge._mixing import ReleaseMixing
+from discreet.graphs.edge._mixing_release import MIXING_KIND, GraphMixing
 from discreet.graphs.edge._plan import GraphPlan, plan_of
 from discreet.graphs.edge._question import PreparedCount, PreparedDegrees, prepare_count, prepare_degrees
+from discreet.graphs.edge._randomized_graph import CutEstimate, RandomizedGraph
 from discreet.graphs.edge._release import GraphCount, GraphDegrees
 from discreet.graphs.edge._smooth_count import SmoothCount, pareto_rate, pure_epsilon
 from discreet.graphs.edge._verify import COUNT_KIND, DEGREES_KIND
 
 __all__ = [
     "COUNT_KIND",
+    "CUTS_KIND",
     "DEGREES_KIND",
+    "MIXING_KIND",
     "STATISTICS",
+    "CutEstimate",
     "GraphCount",
+    "GraphCuts",
     "GraphDegrees",
+    "GraphMixing",
     "GraphPlan",
     "Measurement",
     "PreparedCount",
     "PreparedDegrees",
+    "RandomizedGraph",
+    "ReleaseCuts",
+    "ReleaseMixing",
     "SmoothCount",
     "graphical",
     "pareto_rate",
