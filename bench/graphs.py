@@ -27,8 +27,8 @@ from pathlib import Path
 import numpy as np
 
 from discreet.graphs import Graph, SmoothCount, counts
-from discreet.graphs.counts import Stars, Triangles
-from discreet.graphs.edge import sorted_degrees
+from discreet.graphs.counts import ClusteringSum, Stars, Triangles
+from discreet.graphs.edge import RandomizedGraph, mixing_counts, sorted_degrees
 from discreet.noise import discrete_laplace, rounded_pareto
 from discreet.sensitivity import smooth
 
@@ -118,6 +118,31 @@ def clustering_error(name: str, graph: Graph, draws: int, goal: float) -> bool:
     return error <= goal
 
 
+def average_clustering_errors(name: str, graph: Graph, draws: int) -> None:
+    statistic = ClusteringSum(graph.vertices)
+    value, took = timed(lambda: float(statistic.value(graph) * statistic.unit))
+    print(f"{name}: average clustering {value:.4f} in {took:.2f} CPU s")
+    for epsilon in EPSILONS:
+        mechanism = SmoothCount(statistic, epsilon)
+        error, took = timed(lambda law=mechanism: drawn_error(law, graph, draws) * float(statistic.unit))
+        print(f"{name}: average clustering at epsilon {float(epsilon)}: mean error {error:.5f}")
+
+
+def mixing_and_cuts(name: str, graph: Graph) -> None:
+    """Ten groups of vertices by their number; and half of the vertices, at random, against the other half."""
+    n = graph.vertices
+    counted, took = timed(lambda: mixing_counts(graph, np.arange(n) * 10 // n, 11))
+    print(f"{name}: mixing of ten groups, {np.count_nonzero(counted)} numbers above 0, in {took:.3f} CPU s")
+    for epsilon in EPSILONS:
+        mechanism = RandomizedGraph(n, epsilon)
+        _, took = timed(lambda law=mechanism: law.release(graph))
+        half, few = (mechanism.std(some * (n - some)) for some in (n // 2, 50))
+        print(
+            f"{name}: cuts at epsilon {float(epsilon)}: {took:.2f} CPU s; "
+            f"std {half:,.0f} of halves, {few:,.0f} of 50 vertices"
+        )
+
+
 def degree_errors(name: str, graph: Graph, runs: int = 20) -> bool:
     from scipy.optimize import isotonic_regression
 
@@ -199,6 +224,8 @@ def compare(given: argparse.Namespace) -> None:
         count_times(name, graph)
         ok &= subgraph_errors(name, graph, given.draws)
         ok &= clustering_error(name, graph, given.draws, 0.005 if name == "CA-GrQc" else 0.002)
+        average_clustering_errors(name, graph, given.draws)
+        mixing_and_cuts(name, graph)
         ok &= degree_errors(name, graph)
     if not ok:
         raise SystemExit("a goal was missed")

@@ -31,7 +31,7 @@ def ring(cli: Any) -> None:  # which moves to a folder of its own
     pq.write_table(pa.table({"a": list(range(10)), "b": [*range(1, 10), 0]}), "ring.parquet")
 
 
-@pytest.mark.parametrize("verb", ["plan", "count", "degrees", "synth"])
+@pytest.mark.parametrize("verb", ["plan", "count", "degrees", "synth", "mixing", "cuts"])
 def test_help_teaches(cli: Any, verb: str) -> None:
     done = cli("graph", verb, "--help")
     assert done.code == 0 and f"discreet graph {verb}" in done.out
@@ -98,3 +98,27 @@ def test_people_are_protected_where_the_policy_says_so(cli: Any) -> None:
     refused = cli("query", "SELECT COUNT(*) AS n FROM ties", *sources)
     assert refused.code != 0 and "two people" in " ".join(refused.err.split())
     assert "140" in cli("budget", "--ledger", "people.ledger").out
+
+
+PUBLIC = """[tables.people]
+public = true
+key = "id"
+[tables.people.columns]
+id = { type = "int" }
+half = { type = "string", keys = ["low", "high"] }
+[graphs.ring]"""
+
+
+def test_mixing_and_cuts_are_charged_once_saved_and_verified(cli: Any) -> None:
+    Path("ring.toml").write_text(POLICY.replace("[graphs.ring]", PUBLIC))
+    pq.write_table(pa.table({"id": list(range(10)), "half": ["low"] * 5 + ["high"] * 5}), "people.parquet")
+    sources = ("--policy", "ring.toml", "--data", "ties=ring.parquet", "--data", "people=people.parquet")
+    sources = (*sources, "--ledger", "mixed.ledger", "--epsilon", "60")
+    mixed = cli("graph", "mixing", "ring", "half", *sources, "--format", "json", "-o", "mixing.json").json
+    assert (mixed["noisy"], mixed["sizes"], mixed["assortativity"]) == ([4, 2, 0, 4, 0, 0], [5, 5, 0], 0.6)
+    assert cli("graph", "mixing", "ring", "half", *sources, "--plot", "mixing.svg").code == 0
+    assert "no public attribute" in cli("graph", "mixing", "ring", "whole", *sources).err
+    assert "10 vertices" in cli("graph", "cuts", "ring", *sources, "-o", "cuts.json").out
+    for name in ("mixing.json", "cuts.json"):
+        assert cli("verify", name, "--ledger", "mixed.ledger").code == 0
+    assert "80" in cli("budget", "--ledger", "mixed.ledger").out

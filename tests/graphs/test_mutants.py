@@ -22,6 +22,7 @@ import pytest
 import discreet as dp
 from discreet import graphs
 from discreet.graphs import Graph
+from discreet.graphs.counts import CLUSTERING_UNIT
 from discreet.graphs.edge import _measurements, _question, _smooth_count
 from discreet.policy import load_policy
 from discreet.release import ReleaseContext, Terms
@@ -35,7 +36,10 @@ POLICY = {
     "tables": {"ties": {"unit": "rows", "columns": {"a": COLUMN, "b": COLUMN}}},
     "graphs": {"g": {"edges": "ties", "ends": ["a", "b"], "protects": "edge"}},
 }
-STATISTICS = ["edges", "components", "largest degree", "degeneracy", "triangles", "2-stars", "4-cycles", "4-cliques"]
+STATISTICS = [
+    *("edges", "components", "largest degree", "degeneracy"),
+    *("triangles", "2-stars", "4-cycles", "4-cliques", "average clustering"),
+]
 Rows = list[tuple[int, int]]
 Law = tuple[Any, ...]
 
@@ -116,6 +120,12 @@ _smooth, _rate, _from_pairs = _smooth_count.smooth, _smooth_count.pareto_rate, G
 def local(statistic: Any, graph: Graph, beta: Any) -> float:
     """The raw local sensitivity."""
     return statistic.profile(graph).at_distance(0)
+
+
+def local_search(statistic: Any, graph: Graph, beta: Any) -> float:
+    """The largest change by one edge, by trying all."""
+    value = statistic.value(graph)
+    return float(max(abs(statistic.value(graph.toggled(a, b)) - value) for a in range(N) for b in range(a)))
 
 
 def one_step_less(statistic: Any, graph: Graph, beta: Any) -> float:
@@ -217,6 +227,18 @@ MUTANTS = (
             (_measurements, "_MOVED_BY_ONE", {"2-stars": lambda graph: math.comb(int(graph.degrees().max()), 2)}),
         ),
     ),
+    Mutant(
+        "three coefficients", "An edge moves the clustering of its ends and of one other vertex, no more.", "hubs",
+        "average clustering", ((_smooth_count, "smooth", lambda statistic, *_: 3.0 * CLUSTERING_UNIT),),
+    ),
+    Mutant(
+        "local sensitivity of clustering", "The noise has the scale of the raw local sensitivity.", "last vertex",
+        "average clustering", ((_smooth_count, "smooth", local_search),),
+    ),
+    Mutant(
+        "clustering by vertices", "The sensitivity of the mean for the noise of the sum.", "hubs",
+        "average clustering", ((_smooth_count, "smooth", lambda *given: _smooth(*given) / N),),
+    ),
 )  # fmt: skip
 
 
@@ -237,9 +259,6 @@ def test_a_mutant_loses_more_than_it_claims_and_the_sound_code_does_not(mutant: 
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize(
-    "statistic",
-    ["edges", "components", "largest degree", "degeneracy", "triangles", "2-stars", "4-cycles", "4-cliques"],
-)
+@pytest.mark.parametrize("statistic", STATISTICS)
 def test_sound_answers_stay_within_their_claims(pair: str, statistic: str) -> None:
     assert total(pair, statistic, dp.pure("0.5")) <= 0.5 + 1e-9

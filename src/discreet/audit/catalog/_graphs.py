@@ -7,13 +7,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.audit.catalog._entry import Entry
-from discreet.graphs import Graph, NoisyAggregation, SmoothCount
-from discreet.graphs.counts import Stars, Triangles
+from discreet.graphs import Graph, NoisyAggregation, RandomizedGraph, ReleaseMixing, SmoothCount
+from discreet.graphs.counts import ClusteringSum, Stars, Triangles
+from discreet.graphs.edge import mixing_counts
 from discreet.graphs.node import CapScores, EdgeFlows, NodeCount, NodeDegrees, choose_cap, edge_order, projected_degrees
+from discreet.mechanisms import DiscreteLaplace
 from discreet.noise import rounded_pareto
-from discreet.prices import Choice
+from discreet.prices import Additive, Choice, with_noise
 from discreet.privacy import mu, pure
 
 __all__ = ["graph_entries"]
@@ -32,6 +35,30 @@ class _Counted:
         """`size` independent counts."""
         value, scale = self.mechanism.before_noise(data)
         return [rounded_pareto(Fraction(value), scale, self.mechanism.shape) for _ in range(size)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Mixed:
+    """Numbers of edges between the values of vertices, drawn many times."""
+
+    mechanism: Additive
+    places: NDArray[np.int64]
+
+    def draw(self, data: Graph, size: int) -> list[tuple[int, ...]]:
+        """`size` independent lists of noisy numbers."""
+        counts = mixing_counts(data, self.places, int(self.places.max()) + 1)
+        return [tuple(row) for row in with_noise(np.tile(counts, (size, 1)), self.mechanism).tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class _Flipped:
+    """A randomised graph, drawn many times."""
+
+    mechanism: RandomizedGraph
+
+    def draw(self, data: Graph, size: int) -> list[bytes]:
+        """`size` independent graphs, as bytes."""
+        return [self.mechanism.release(data).tobytes() for _ in range(size)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +136,7 @@ def graph_entries() -> tuple[Entry, ...]:
     >>> [entry.name for entry in graph_entries()][:3]
     ['SmoothCount of two hubs', 'SmoothCount of a clique', 'SmoothCount of a star']
     """
-    return (*_edge_entries(), *_node_entries(), _feature_entry())
+    return (*_edge_entries(), *_pair_entries(), *_node_entries(), _feature_entry())
 
 
 def _edge_entries() -> tuple[Entry, ...]:
@@ -118,11 +145,16 @@ def _edge_entries() -> tuple[Entry, ...]:
     triangles = SmoothCount(Triangles(hubs.vertices), epsilon)
     cliques = SmoothCount(Triangles(clique.vertices), epsilon)
     stars = SmoothCount(Stars(star.vertices, 2), epsilon)
+    clustering = SmoothCount(ClusteringSum(hubs.vertices), epsilon)
     cases = (
         ("two hubs", triangles, (hubs, hubs.toggled(0, 1)), "Triangles(82)", "the edge of two hubs is in 80 triangles"),
         ("a clique", cliques, (clique, clique.toggled(0, 1)), "Triangles(66)", "a clique less an edge: 64 triangles"),
         ("a star", stars, (star, star.toggled(0, 91)), "Stars(92, 2)", "an edge at the centre moves 2-stars by 90"),
-    )
+        (
+            "clustering", clustering, (hubs, hubs.toggled(0, 1)), "ClusteringSum(82)",
+            "the edge of two hubs moves 80 coefficients from 0 to 1",
+        ),
+    )  # fmt: skip
     return tuple(
         Entry(
             name=f"SmoothCount of {name}",
@@ -136,6 +168,35 @@ def _edge_entries() -> tuple[Entry, ...]:
             note=f"{note}, which is its local sensitivity; a draw takes a fifth of a millisecond",
         )
         for name, mechanism, pair, shown, note in cases
+    )
+
+
+def _pair_entries() -> tuple[Entry, ...]:
+    path = Graph.from_pairs([(0, 1), (1, 2)])
+    pair = (path, path.toggled(0, 2))
+    return (
+        Entry(
+            name="mixing of a path",
+            group="graphs",
+            shown='graphs.open(session, "path").mixing("dept", spend=pure(1))',
+            mechanism=_Mixed(DiscreteLaplace(1), np.array([0, 0, 1])),
+            pairs=(pair,),
+            claim=pure(1),
+            kind=ReleaseMixing,
+            samples=40_000,
+            note="an edge moves one of three numbers by 1",
+        ),
+        Entry(
+            name="RandomizedGraph of a path",
+            group="graphs",
+            shown="RandomizedGraph(3, epsilon=1)",
+            mechanism=_Flipped(RandomizedGraph(3, 1)),
+            pairs=(pair,),
+            claim=pure(1),
+            kind=RandomizedGraph,
+            samples=40_000,
+            note="an edge changes one bit of three, and every output attains the claim",
+        ),
     )
 
 

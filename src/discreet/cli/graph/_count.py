@@ -1,4 +1,4 @@
-"""`discreet graph plan`, `count` and `degrees`."""
+"""`discreet graph plan`, `count`, `degrees`, `mixing` and `cuts`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,18 @@ from discreet.cli.ledger._options import (
     TokenFileOption,
 )
 
-__all__ = ["COUNT_EXAMPLES", "DEGREES_EXAMPLES", "PLAN_EXAMPLES", "count", "degrees", "plan"]
+__all__ = [
+    "COUNT_EXAMPLES",
+    "CUTS_EXAMPLES",
+    "DEGREES_EXAMPLES",
+    "MIXING_EXAMPLES",
+    "PLAN_EXAMPLES",
+    "count",
+    "cuts",
+    "degrees",
+    "mixing",
+    "plan",
+]
 
 PLAN_EXAMPLES = (
     "[bold]Examples[/bold]\n\n"
@@ -52,6 +63,19 @@ DEGREES_EXAMPLES = (
     "[bold]Example[/bold]\n\n"
     "  discreet graph degrees friends --data friends.parquet --policy friends.toml --ledger friends.ledger "
     "--epsilon 0.5 -o degrees.json --plot degrees.svg"
+)
+
+MIXING_EXAMPLES = (
+    "[bold]Example[/bold]\n\n"
+    "  discreet graph mixing friends dept --data friends=friends.parquet --data people=people.parquet "
+    "--policy friends.toml --ledger friends.ledger --epsilon 0.5 --plot mixing.svg\n\n"
+    "The attribute is a column of a public table of the policy, which lists its values as keys."
+)
+CUTS_EXAMPLES = (
+    "[bold]Example[/bold]\n\n"
+    "  discreet graph cuts friends --data friends.parquet --policy friends.toml --ledger friends.ledger "
+    "--epsilon 2 -o cuts.json\n\n"
+    'In Python, discreet.release.load("cuts.json").cut(vertices) tells any cut with its standard error, for nothing.'
 )
 
 
@@ -142,3 +166,59 @@ def degrees(  # noqa: PLR0913 — an option each
     question = ReleaseDegrees(graph, needed_spend(epsilon, rho, mu, delta), cap)
     opened = (idempotency_key, account, token_file, key_file)
     answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form, plot=plot)
+
+
+def mixing(  # noqa: PLR0913 — an option each
+    graph: GraphArgument,
+    attribute: Annotated[
+        str,
+        typer.Argument(
+            metavar="ATTRIBUTE", show_default=False, help="A column of a public table about vertices, as dept."
+        ),
+    ],
+    *,
+    policy: PolicyOption,
+    data: DataOption,
+    ledger: LedgerOption,
+    save: SavedOption = None,
+    epsilon: EpsilonOption = None,
+    rho: RhoOption = None,
+    mu: MuOption = None,
+    delta: DeltaOption = None,
+    plot: PlotOption = None,
+    form: ShapeOption = Shape.table,
+    idempotency_key: IdempotencyOption = None,
+    account: AccountOption = None,
+    token_file: TokenFileOption = None,
+    key_file: KeyFileOption = None,
+) -> None:
+    """Count the edges between each two values of a public attribute, with noise that protects each single edge."""
+    from discreet.graphs import ReleaseMixing
+
+    question = ReleaseMixing(graph, attribute, needed_spend(epsilon, rho, mu, delta))
+    opened = (idempotency_key, account, token_file, key_file)
+    answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form, plot=plot)
+
+
+def cuts(  # noqa: PLR0913 — an option each
+    graph: GraphArgument,
+    *,
+    policy: PolicyOption,
+    data: DataOption,
+    ledger: LedgerOption,
+    save: SavedOption = None,
+    epsilon: EpsilonOption = None,
+    rho: RhoOption = None,
+    delta: DeltaOption = None,
+    form: ShapeOption = Shape.table,
+    idempotency_key: IdempotencyOption = None,
+    account: AccountOption = None,
+    token_file: TokenFileOption = None,
+    key_file: KeyFileOption = None,
+) -> None:
+    """Randomise a graph, so that any cut follows from it for nothing, with noise that protects each single edge."""
+    from discreet.graphs import ReleaseCuts
+
+    question = ReleaseCuts(graph, needed_spend(epsilon, rho, None, delta))
+    opened = (idempotency_key, account, token_file, key_file)
+    answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form)

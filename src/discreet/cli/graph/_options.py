@@ -24,8 +24,8 @@ StatisticArgument = Annotated[
     typer.Argument(
         metavar="STATISTIC",
         show_default=False,
-        help="edges, density, components, 'largest degree', degeneracy, triangles, 2-stars, 4-cycles, 4-cliques, or "
-        "'global clustering'; where people are protected edges, triangles, 2-stars or 3-stars.",
+        help="edges, density, components, 'largest degree', degeneracy, triangles, 2-stars, 4-cycles, 4-cliques, "
+        "'average clustering' or 'global clustering'; where people are protected edges, triangles, 2-stars or 3-stars.",
     ),
 ]
 CapOption = Annotated[

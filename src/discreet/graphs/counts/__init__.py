@@ -1,21 +1,26 @@
 """Exact counts of a graph, and how far one edge can move them. SENSITIVE: for mechanisms alone."""
 
+from discreet.graphs.counts._clustering import CLUSTERING_UNIT, ClusteringSum, clustering_sum
 from discreet.graphs.counts._shape import cliques, components, core_numbers, degeneracy
 from discreet.graphs.counts._statistics import Cliques, Count, FourCycles, Stars, Triangles
-from discreet.graphs.counts._subgraphs import four_cycles, stars, triangles, wedges_closed
+from discreet.graphs.counts._subgraphs import four_cycles, stars, triangles, vertex_triangles, wedges_closed
 
 __all__ = [
+    "CLUSTERING_UNIT",
     "Cliques",
+    "ClusteringSum",
     "Count",
     "FourCycles",
     "Stars",
     "Triangles",
     "cliques",
+    "clustering_sum",
     "components",
     "core_numbers",
     "degeneracy",
     "four_cycles",
     "stars",
     "triangles",
+    "vertex_triangles",
     "wedges_closed",
 ]

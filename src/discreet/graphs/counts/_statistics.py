@@ -9,8 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,7 +32,12 @@ class Count(ABC):
 
     `bounds` are not used. Raises `ParameterError` for a graph of another number of vertices, and for neighbours that
     are substitutes: two graphs that differ in one edge have different numbers of them.
+
+    `shape_per_epsilon` and `least_shape` say which tails the noise of a `SmoothCount` has.
     """
+
+    shape_per_epsilon: ClassVar[int] = 64
+    least_shape: ClassVar[int] = 16
 
     vertices: int
 
@@ -46,15 +52,20 @@ class Count(ABC):
     def most(self) -> int:
         """How far one edge moves the count in any graph of so many vertices: the global sensitivity."""
 
+    @property
+    def unit(self) -> Fraction:
+        """What one of the count is of the statistic by which it is called: 1."""
+        return Fraction(1)
+
     @abstractmethod
-    def count(self, graph: Graph) -> int:
+    def count(self, graph: Graph) -> int | Fraction:
         """The exact count. SENSITIVE."""
 
     @abstractmethod
     def steps(self, graph: Graph) -> Callable[[int], int]:
         """From k to A(G, k), an integer that has reached its largest value from k = 2 · vertices on. SENSITIVE."""
 
-    def value(self, x: Any, bounds: Any = None) -> int:  # noqa: ARG002
+    def value(self, x: Any, bounds: Any = None) -> int | Fraction:  # noqa: ARG002
         """The exact count. SENSITIVE."""
         return self.count(self._checked(x))
 

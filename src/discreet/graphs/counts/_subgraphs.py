@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
 from discreet.graphs.counts._adjacency import by_degree, pieces, sparse_rows
 
-__all__ = ["checked_size", "four_cycles", "stars", "triangles", "wedges_closed"]
+__all__ = ["checked_size", "four_cycles", "stars", "triangles", "vertex_triangles", "wedges_closed"]
 
 
 def checked_size(k: object, least: int) -> int:
@@ -44,6 +45,29 @@ def triangles(graph: Graph) -> int:
     """
     out = _to_hubs(graph)
     return sum(int(closed.sum()) for closed in _closed(out))
+
+
+def vertex_triangles(graph: Graph) -> NDArray[np.int64]:
+    """How many triangles each vertex is in, vertices in the order of `by_degree`: int64, of shape (n,). SENSITIVE.
+
+    Of the arcs of a triangle, as in `triangles`, one ends at the vertex that none leaves; that closes it for the one
+    that none reaches. Time O(m^(3/2)).
+
+    >>> vertex_triangles(Graph.from_pairs([(0, 1), (1, 2), (0, 2), (2, 3)])).tolist()
+    [1, 1, 1, 0]
+    """
+    out = _to_hubs(graph)
+    at = np.zeros(graph.vertices, np.int64)
+    begin = 0
+    for closed in _closed(out):
+        end = begin + len(closed.indptr) - 1
+        at[begin:end] += closed.sum(axis=1)
+        at += closed.sum(axis=0)
+        begin = end
+    work = np.diff(np.concatenate([[0], np.cumsum(np.diff(out.indptr)[out.indices])])[out.indptr])
+    for piece in pieces(work):
+        at[piece] += (out[piece] @ out).multiply(out[piece]).sum(axis=1)
+    return at
 
 
 def wedges_closed(graph: Graph) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from discreet.graphs.edge._cuts import CUTS_KIND, GraphCuts, ReleaseCuts
 from discreet.graphs.edge._degrees import graphical, sorted_degrees
 from discreet.graphs.edge._measurements import STATISTICS, Measurement
-from discreet.graphs.edge._mixing import ReleaseMixing
+from discreet.graphs.edge._mixing import ReleaseMixing, mixing_counts
 from discreet.graphs.edge._mixing_release import MIXING_KIND, GraphMixing
 from discreet.graphs.edge._plan import GraphPlan, plan_of
 from discreet.graphs.edge._question import PreparedCount, PreparedDegrees, prepare_count, prepare_degrees
@@ -32,6 +32,7 @@ __all__ = [
     "ReleaseMixing",
     "SmoothCount",
     "graphical",
+    "mixing_counts",
     "pareto_rate",
     "plan_of",
     "prepare_count",

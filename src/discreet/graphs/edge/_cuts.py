@@ -24,7 +24,7 @@ from discreet.graphs.edge._randomized_graph import (
 from discreet.graphs.edge._verify import check_edges, total_loss
 from discreet.policy import Policy
 from discreet.prices import check_spend
-from discreet.privacy import Loss, in_words
+from discreet.privacy import Loss
 from discreet.rational import from_exact_text
 from discreet.release import (
     JsonRelease,
@@ -242,6 +242,8 @@ def _from_json(data: Mapping[str, Any], vertices: int) -> RandomizedGraph:
             mechanism = RandomizedGraph(vertices, from_exact_text(epsilon))
             if str(mechanism.flip) == flip:
                 return mechanism
+        case _:
+            pass
     raise LedgerError("the flips of this randomised graph are not those of its epsilon")
 
 

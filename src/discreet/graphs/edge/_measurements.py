@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from discreet.errors import LedgerError, ParameterError, QueryError
 from discreet.graphs import counts
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts import Cliques, Count, FourCycles, Stars, Triangles
+from discreet.graphs.counts import Cliques, ClusteringSum, Count, FourCycles, Stars, Triangles
 from discreet.graphs.edge._smooth_count import SmoothCount, pure_epsilon
 from discreet.prices import Additive, Prices, additive_from_json, additive_to_json, with_noise
 from discreet.privacy import ApproxLoss, Loss, PureLoss, RhoLoss, budget_of
@@ -23,7 +24,7 @@ __all__ = ["STATISTICS", "Measurement", "additive_prices", "charged", "halves", 
 
 STATISTICS = (
     *("edges", "components", "largest degree", "degeneracy"),
-    *("triangles", "4-cycles", "k-stars, as 2-stars", "k-cliques, as 4-cliques"),
+    *("triangles", "4-cycles", "k-stars, as 2-stars", "k-cliques, as 4-cliques", "average clustering"),
 )
 """Names of what can be counted, as an error lists them."""
 
@@ -70,6 +71,11 @@ class Measurement:
     def scale_is_public(self) -> bool:
         """Whether the noise is the same for all graphs, so that its error can be told."""
         return not isinstance(self.mechanism, SmoothCount)
+
+    @property
+    def unit(self) -> Fraction:
+        """What one of the noisy integer is of the statistic."""
+        return self.mechanism.statistic.unit if isinstance(self.mechanism, SmoothCount) else Fraction(1)
 
     def draw(self, graph: Graph) -> int:
         """The statistic with noise. Costs `loss`, and charges nobody."""
@@ -162,6 +168,8 @@ def _subgraphs(name: object, vertices: int) -> Count:
             return Triangles(vertices)
         if name == "4-cycles":
             return FourCycles(vertices)
+        if name == "average clustering":
+            return ClusteringSum(vertices)
         parts = re.fullmatch(r"([1-9]\d?)-(stars|cliques)", name)
         if parts is not None:
             size, kind = int(parts[1]), parts[2]

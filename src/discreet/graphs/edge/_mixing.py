@@ -157,7 +157,9 @@ def attribute_of(policy: Policy, edges: EdgeTable, name: object) -> Attribute:
     if declared.keys is None and declared.type != "bool":
         raise QueryError(f"what {table}.{column} can be is not in the policy: list its keys there")
     if declared.type not in ("string", "int", "bool"):
-        raise QueryError(f"{table}.{column} is a {declared.type}: an attribute has texts, whole numbers or truth values")
+        raise QueryError(
+            f"{table}.{column} is a {declared.type}: an attribute has texts, whole numbers or truth values"
+        )
     values: tuple[Any, ...] = (False, True) if declared.keys is None else declared.keys
     if len(values) > _MOST_VALUES:
         raise QueryError(f"{table}.{column} has more than {_MOST_VALUES:,} values: group them in the public table")

@@ -69,7 +69,7 @@ class GraphMixing(JsonRelease):
 
     @property
     def pairs(self) -> NDArray[np.int64]:
-        """How many pairs of vertices have each two values, so that an edge could be there: public, of `noisy`'s shape."""
+        """How many pairs of vertices have each two values: public, int64, of the shape of `noisy`."""
         sizes = np.array(self.sizes, np.int64)
         every = np.multiply.outer(sizes, sizes)
         np.fill_diagonal(every, sizes * (sizes - 1) // 2)
@@ -135,15 +135,15 @@ class GraphMixing(JsonRelease):
         return None if random >= 1 else (float(np.trace(matrix)) / edges, random)
 
     def to_arrow(self) -> pa.Table:
-        """A row for each two values that some pair of vertices has: ``a``, ``b``, ``edges``, and ``pairs`` of vertices."""
+        """A row for each two values that some vertices have: ``a``, ``b``, ``edges``, and ``pairs`` of vertices."""
         rows, columns = np.triu_indices(len(self.values))
         pairs = self.pairs
         there = np.flatnonzero(pairs > 0)
         a, b = ([self.values[i] for i in places[there]] for places in (rows, columns))
-        return pa.table({"a": pa.array(a), "b": pa.array(b), "edges": self.noisy[there], "pairs": pairs[there]})
+        return pa.Table.from_pydict({"a": a, "b": b, "edges": self.noisy[there], "pairs": pairs[there]})
 
     def plot(self, level: float = 0.95) -> Any:
-        """An altair heat map of `matrix` with errors at `level`. Raises as `error`, or `MissingExtra` without altair."""
+        """An altair heat map of `matrix`, errors at `level`. Raises as `error`, or `MissingExtra` without altair."""
         return load_altair().Chart.from_dict(self.to_vega_lite(level))
 
     def to_vega_lite(self, level: float = 0.95) -> dict[str, Any]:
@@ -245,7 +245,5 @@ def verify_mixing_loss(certificate: Mapping[str, Any]) -> None:
 
 
 MIXING_KIND = register(
-    ReleaseKind(
-        "graph_mixing", GraphMixing.from_bytes, GraphMixing.digests, recompute_mixing_loss, verify_mixing_loss
-    )
+    ReleaseKind("graph_mixing", GraphMixing.from_bytes, GraphMixing.digests, recompute_mixing_loss, verify_mixing_loss)
 )

@@ -48,7 +48,9 @@ class GraphPlan(ShownTable):
         only = next(iter(self.prepared.measurements))
         mechanism = only.mechanism
         if isinstance(mechanism, SmoothCount):
-            return None if self.sensitivity is None else mechanism.error(self.sensitivity, level)
+            if self.sensitivity is None:
+                return None
+            return float(only.unit) * mechanism.error(self.sensitivity / float(only.unit), level)
         half = float(mechanism.error(level))
         vertices = self.prepared.table.vertices
         return half / max(vertices * (vertices - 1) // 2, 1) if self.prepared.statistic == "density" else half
@@ -61,7 +63,8 @@ class GraphPlan(ShownTable):
         for each in self.prepared.measurements:
             if isinstance(each.mechanism, SmoothCount):
                 noise = f"beta {float(each.mechanism.beta):.4g}, tails of exponent {each.mechanism.shape}"
-                most = f"one edge moves it by {each.mechanism.statistic.most:,} at most, in the worst graph"
+                moved = each.mechanism.statistic.most * each.unit
+                most = f"one edge moves it by {int(moved):,} at most, in the worst graph"
                 lines.append(f"Measured: {each.statistic}, with noise scaled to smooth sensitivity ({noise}); {most}.")
             else:
                 lines.append(f"Measured: {each.statistic}, which one edge moves by 1 at most.")

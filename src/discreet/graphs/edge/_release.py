@@ -63,8 +63,10 @@ class GraphCount(JsonRelease):
     def value(self) -> int | float:
         """The statistic: a noisy integer, or for global clustering three times the triangles by the 2-stars.
 
-        Of a ratio both numbers are kept above 0 and it is at most 1.
+        Of a ratio both numbers are kept above 0 and it is at most 1; average clustering is between 0 and 1.
         """
+        if self.statistic == "average clustering":
+            return min(max(float(self.noisy[0] * self.measurements[0].unit), 0.0), 1.0)
         if self.statistic == "density":
             pairs = self.vertices * (self.vertices - 1) // 2
             return min(max(self.noisy[0] / pairs, 0.0), 1.0) if pairs else 0.0

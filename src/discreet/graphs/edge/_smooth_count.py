@@ -18,8 +18,6 @@ __all__ = ["SmoothCount", "pareto_rate", "pure_epsilon", "shape_for"]
 
 _BITS = 256
 _GRID = 2**96
-_LEAST_SHAPE = 16
-_SHAPE_PER_EPSILON = 64
 _MOST_EPSILON = 64
 _LEAST_EPSILON = Fraction(1, 10**6)
 _ROOT_GRID = 10**12
@@ -43,13 +41,13 @@ def pareto_rate(epsilon: Fraction, shape: int) -> Fraction:
     return Fraction((min(still, stretched) * _GRID).__floor__(), _GRID)
 
 
-def shape_for(epsilon: Fraction) -> int:
-    """The shape that is taken if none is given, by ε alone: 64 ε, rounded up, and 16 or more.
+def shape_for(epsilon: Fraction, per_epsilon: int = 64, least: int = 16) -> int:
+    """The shape that is taken if none is given, by ε and the statistic alone: of subgraphs 64 ε, and 16 or more.
 
     So β is 1/64 or less: as a graph in which some pair has 64 common neighbours needs no more noise than its local
-    sensitivity; and for an ε below 1/4 it is ε/16, which keeps the tails short.
+    sensitivity; and for an ε below 1/4 it is ε/16, which keeps the tails short. Of clustering β is 1/8 or less.
     """
-    return max(_LEAST_SHAPE, (_SHAPE_PER_EPSILON * epsilon).__ceil__())
+    return max(least, (per_epsilon * epsilon).__ceil__())
 
 
 def pure_epsilon(spend: Loss) -> Fraction:
@@ -110,7 +108,9 @@ class SmoothCount:
         exact = rational(epsilon, "epsilon")
         if not _LEAST_EPSILON <= exact <= _MOST_EPSILON:
             raise ParameterError(f"epsilon must be from {float(_LEAST_EPSILON)} to {_MOST_EPSILON}, got {epsilon!r}")
-        chosen = shape_for(exact) if shape is None else shape
+        chosen = shape
+        if chosen is None:
+            chosen = shape_for(exact, statistic.shape_per_epsilon, statistic.least_shape)
         if isinstance(chosen, bool) or not isinstance(chosen, int) or not 3 <= chosen <= 2**16:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"shape must be an integer from 3 to {2**16}, got {shape!r}")
         rate = pareto_rate(exact, chosen)
@@ -158,7 +158,7 @@ class SmoothCount:
         value, scale = self.before_noise(graph)
         return rounded_pareto(Fraction(value), scale, self.shape)
 
-    def before_noise(self, graph: Graph) -> tuple[int, Fraction]:
+    def before_noise(self, graph: Graph) -> tuple[int | Fraction, Fraction]:
         """The count, and the scale of its noise, from which its law follows. SENSITIVE. Raises as `release`."""
         bound = Fraction(smooth(self.statistic, graph, self.beta))
         return self.statistic.value(graph), bound / self.rate
