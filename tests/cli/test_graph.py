@@ -115,7 +115,8 @@ def test_mixing_and_cuts_are_charged_once_saved_and_verified(cli: Any) -> None:
     sources = ("--policy", "ring.toml", "--data", "ties=ring.parquet", "--data", "people=people.parquet")
     sources = (*sources, "--ledger", "mixed.ledger", "--epsilon", "60")
     mixed = cli("graph", "mixing", "ring", "half", *sources, "--format", "json", "-o", "mixing.json").json
-    assert (mixed["noisy"], mixed["sizes"], mixed["assortativity"]) == ([4, 2, 0, 4, 0, 0], [5, 5, 0], 0.6)
+    assert (mixed["noisy"], mixed["sizes"]) == ([4, 2, 0, 4, 0, 0], [5, 5, 0])
+    assert mixed["assortativity"] == pytest.approx(0.6)
     assert cli("graph", "mixing", "ring", "half", *sources, "--plot", "mixing.svg").code == 0
     assert "no public attribute" in cli("graph", "mixing", "ring", "whole", *sources).err
     assert "10 vertices" in cli("graph", "cuts", "ring", *sources, "-o", "cuts.json").out

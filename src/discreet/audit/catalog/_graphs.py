@@ -176,7 +176,7 @@ def _pair_entries() -> tuple[Entry, ...]:
     pair = (path, path.toggled(0, 2))
     return (
         Entry(
-            name="mixing of a path",
+            name="ReleaseMixing of a path",
             group="graphs",
             shown='graphs.open(session, "path").mixing("dept", spend=pure(1))',
             mechanism=_Mixed(DiscreteLaplace(1), np.array([0, 0, 1])),
