@@ -128,6 +128,33 @@ def average_clustering_errors(name: str, graph: Graph, draws: int) -> None:
         print(f"{name}: average clustering at epsilon {float(epsilon)}: mean error {error:.5f}")
 
 
+def degree_assortativity_errors(name: str, graph: Graph, draws: int) -> None:
+    """The four counts, with their shares of ε."""
+    from discreet.graphs.edge import measurements
+    from discreet.privacy import pure
+
+    for epsilon in EPSILONS:
+        measured = measurements("degree assortativity", graph.vertices, pure(epsilon))
+        noisy = []
+        for each in measured:
+            law = each.mechanism
+            if isinstance(law, SmoothCount):
+                value, scale = law.before_noise(graph)
+                drawn = [rounded_pareto(Fraction(value), scale, law.shape) for _ in range(draws)]
+            else:
+                drawn = law.release([graph.edges] * draws)
+            noisy.append(np.maximum(np.array(drawn, float), 1))
+        exact = [graph.edges, counts.stars(graph, 2), counts.stars(graph, 3), counts.degree_products(graph)]
+        error = np.abs(_assortativity(*noisy) - _assortativity(*map(float, exact))).mean()
+        print(f"{name}: degree assortativity at epsilon {float(epsilon)}: mean error {error:.4f}")
+
+
+def _assortativity(edges, pairs, triples, products):
+    mean = (2 * pairs + 2 * edges) / (2 * edges)
+    variance = (6 * triples + 6 * pairs + 2 * edges) / (2 * edges) - mean**2
+    return np.where(variance > 0, np.clip((products / edges - mean**2) / variance, -1, 1), 0.0)
+
+
 def mixing_and_cuts(name: str, graph: Graph) -> None:
     """Ten groups of vertices by their number; and half of the vertices, at random, against the other half."""
     n = graph.vertices
@@ -225,6 +252,7 @@ def compare(given: argparse.Namespace) -> None:
         ok &= subgraph_errors(name, graph, given.draws)
         ok &= clustering_error(name, graph, given.draws, 0.005 if name == "CA-GrQc" else 0.002)
         average_clustering_errors(name, graph, given.draws)
+        degree_assortativity_errors(name, graph, given.draws)
         mixing_and_cuts(name, graph)
         ok &= degree_errors(name, graph)
     if not ok:

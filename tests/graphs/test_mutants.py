@@ -39,6 +39,7 @@ POLICY = {
 STATISTICS = [
     *("edges", "components", "largest degree", "degeneracy"),
     *("triangles", "2-stars", "4-cycles", "4-cliques", "average clustering"),
+    *("degree products", "degree assortativity"),
 ]
 Rows = list[tuple[int, int]]
 Law = tuple[Any, ...]
@@ -120,6 +121,12 @@ _smooth, _rate, _from_pairs = _smooth_count.smooth, _smooth_count.pareto_rate, G
 def local(statistic: Any, graph: Graph, beta: Any) -> float:
     """The raw local sensitivity."""
     return statistic.profile(graph).at_distance(0)
+
+
+def product_alone(statistic: Any, graph: Graph, beta: Any) -> float:
+    """The product that the new edge has."""
+    degrees = np.sort(graph.degrees())
+    return float((degrees[-1] + 1) * (degrees[-2] + 1))
 
 
 def local_search(statistic: Any, graph: Graph, beta: Any) -> float:
@@ -206,7 +213,7 @@ MUTANTS = (
     ),
     Mutant(
         "the whole spend twice", "Clustering spends all of it on triangles, and all of it on 2-stars.", "clique",
-        "global clustering", ((_question, "halves", lambda spend: spend),),
+        "global clustering", ((_measurements, "part_of", lambda spend, _: spend),),
     ),
     Mutant(
         "one degree for each edge", "Laplace noise of 1/ε on each degree: an edge moves two.", "wedge", "degrees",
@@ -223,9 +230,17 @@ MUTANTS = (
     Mutant(
         "stars moved by one", "2-stars get the noise of what an edge moves by 1.", "star", "2-stars",
         (
-            (_question, "measurement", named_bound("2-stars")),
+            (_measurements, "measurement", named_bound("2-stars")),
             (_measurements, "_MOVED_BY_ONE", {"2-stars": lambda graph: math.comb(int(graph.degrees().max()), 2)}),
         ),
+    ),
+    Mutant(
+        "the product of degrees alone", "The edges beside the one that comes are forgotten, whose products grow too.",
+        "clique", "degree products", ((_smooth_count, "smooth", product_alone),),
+    ),
+    Mutant(
+        "the whole spend four times", "Assortativity spends all of it on each of its counts.", "hubs",
+        "degree assortativity", ((_measurements, "part_of", lambda spend, _: spend),),
     ),
     Mutant(
         "three coefficients", "An edge moves the clustering of its ends and of one other vertex, no more.", "hubs",

@@ -14,7 +14,7 @@ from small import labelled
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.graphs import Graph
-from discreet.graphs.counts import Cliques, ClusteringSum, Count, FourCycles, Stars, Triangles
+from discreet.graphs.counts import Cliques, ClusteringSum, Count, DegreeProducts, FourCycles, Stars, Triangles
 from discreet.graphs.edge import SmoothCount, pareto_rate, pure_epsilon
 from discreet.graphs.edge._smooth_count import shape_for
 from discreet.noise import rounded_pareto
@@ -50,7 +50,8 @@ def test_the_rate_is_the_largest_of_the_claim(epsilon: str, shape: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "statistic", [Triangles(4), Stars(4, 2), Stars(4, 3), Cliques(4, 4), FourCycles(4), ClusteringSum(4)]
+    "statistic",
+    [Triangles(4), Stars(4, 2), Stars(4, 3), Cliques(4, 4), FourCycles(4), ClusteringSum(4), DegreeProducts(4)],
 )
 @pytest.mark.parametrize(("epsilon", "shape"), [("0.5", 16), (4, 5)])
 def test_the_loss_between_all_neighbours_of_four_vertices(statistic: Count, epsilon: object, shape: int) -> None:

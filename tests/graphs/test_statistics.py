@@ -13,13 +13,18 @@ from small import labelled
 
 from discreet.errors import ParameterError
 from discreet.graphs import Graph
-from discreet.graphs.counts import Cliques, ClusteringSum, Count, FourCycles, Stars, Triangles
+from discreet.graphs.counts import Cliques, ClusteringSum, Count, DegreeProducts, FourCycles, Stars, Triangles
 from discreet.graphs.edge import _measurements
 from discreet.graphs.edge._question import DEGREES_MOVED
 from discreet.sensitivity import smooth
 
 EXACT: list[Callable[[int], Count]] = [Triangles, lambda n: Stars(n, 2), lambda n: Stars(n, 3), lambda n: Stars(n, 4)]
-BOUNDS: list[Callable[[int], Count]] = [lambda n: Cliques(n, 4), FourCycles, ClusteringSum]
+BOUNDS: list[Callable[[int], Count]] = [
+    lambda n: Cliques(n, 4),
+    FourCycles,
+    ClusteringSum,
+    DegreeProducts,
+]
 
 
 def searched(counts: NDArray[np.int64], edges: int, last: int) -> NDArray[np.int64]:

@@ -66,8 +66,8 @@ class PrivateGraph:
             Where edges are protected, ``"edges"``, ``"density"``, ``"components"``, ``"largest degree"`` or
             ``"degeneracy"``, which one edge moves by 1 at most; ``"triangles"``, ``"2-stars"`` and stars of more
             leaves, ``"4-cycles"``, ``"4-cliques"`` and larger ones, and ``"average clustering"``, the mean of local
-            clustering over vertices, with noise scaled to smooth sensitivity; and
-            ``"global clustering"``, of triangles and 2-stars. Where people are protected, ``"edges"``,
+            clustering over vertices, with noise scaled to smooth sensitivity; ``"global clustering"``, of triangles and
+            2-stars; and ``"degree assortativity"``, of four counts. Where people are protected, ``"edges"``,
             ``"triangles"``, ``"2-stars"`` or ``"3-stars"``, under a cap.
         spend
             Where edges are protected, ε, or (ε, δ), of which the δ is not needed and not charged; or ρ. Of what an edge

@@ -25,7 +25,8 @@ StatisticArgument = Annotated[
         metavar="STATISTIC",
         show_default=False,
         help="edges, density, components, 'largest degree', degeneracy, triangles, 2-stars, 4-cycles, 4-cliques, "
-        "'average clustering' or 'global clustering'; where people are protected edges, triangles, 2-stars or 3-stars.",
+        "'average clustering', 'global clustering' or 'degree assortativity'; where people are protected edges, "
+        "triangles, 2-stars or 3-stars.",
     ),
 ]
 CapOption = Annotated[

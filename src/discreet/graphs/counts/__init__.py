@@ -1,6 +1,7 @@
 """Exact counts of a graph, and how far one edge can move them. SENSITIVE: for mechanisms alone."""
 
 from discreet.graphs.counts._clustering import CLUSTERING_UNIT, ClusteringSum, clustering_sum
+from discreet.graphs.counts._degree_products import DegreeProducts, degree_products
 from discreet.graphs.counts._shape import cliques, components, core_numbers, degeneracy
 from discreet.graphs.counts._statistics import Cliques, Count, FourCycles, Stars, Triangles
 from discreet.graphs.counts._subgraphs import four_cycles, stars, triangles, vertex_triangles, wedges_closed
@@ -10,6 +11,7 @@ __all__ = [
     "Cliques",
     "ClusteringSum",
     "Count",
+    "DegreeProducts",
     "FourCycles",
     "Stars",
     "Triangles",
@@ -18,6 +20,7 @@ __all__ = [
     "components",
     "core_numbers",
     "degeneracy",
+    "degree_products",
     "four_cycles",
     "stars",
     "triangles",

@@ -2,7 +2,7 @@
 
 from discreet.graphs.edge._cuts import CUTS_KIND, GraphCuts, ReleaseCuts
 from discreet.graphs.edge._degrees import graphical, sorted_degrees
-from discreet.graphs.edge._measurements import STATISTICS, Measurement
+from discreet.graphs.edge._measurements import STATISTICS, Measurement, measurements
 from discreet.graphs.edge._mixing import ReleaseMixing, mixing_counts
 from discreet.graphs.edge._mixing_release import MIXING_KIND, GraphMixing
 from discreet.graphs.edge._plan import GraphPlan, plan_of
@@ -32,6 +32,7 @@ __all__ = [
     "ReleaseMixing",
     "SmoothCount",
     "graphical",
+    "measurements",
     "mixing_counts",
     "pareto_rate",
     "plan_of",

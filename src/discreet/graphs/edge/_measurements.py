@@ -13,20 +13,42 @@ import numpy as np
 from discreet.errors import LedgerError, ParameterError, QueryError
 from discreet.graphs import counts
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts import Cliques, ClusteringSum, Count, FourCycles, Stars, Triangles
+from discreet.graphs.counts import Cliques, ClusteringSum, Count, DegreeProducts, FourCycles, Stars, Triangles
 from discreet.graphs.edge._smooth_count import SmoothCount, pure_epsilon
 from discreet.prices import Additive, Prices, additive_from_json, additive_to_json, with_noise
 from discreet.privacy import ApproxLoss, Loss, PureLoss, RhoLoss, budget_of
 from discreet.rational import from_exact_text
 from discreet.sensitivity import Norms
 
-__all__ = ["STATISTICS", "Measurement", "additive_prices", "charged", "halves", "measurement", "measurement_from_json"]
+__all__ = [
+    "COMPOUND",
+    "STATISTICS",
+    "Measurement",
+    "additive_prices",
+    "charged",
+    "measurement",
+    "measurement_from_json",
+    "measurements",
+]
 
 STATISTICS = (
     *("edges", "components", "largest degree", "degeneracy"),
     *("triangles", "4-cycles", "k-stars, as 2-stars", "k-cliques, as 4-cliques", "average clustering"),
+    *("global clustering", "degree assortativity"),
 )
 """Names of what can be counted, as an error lists them."""
+
+
+COMPOUND: Mapping[str, Mapping[str, Fraction]] = {
+    "global clustering": {"triangles": Fraction(1, 2), "2-stars": Fraction(1, 2)},
+    "degree assortativity": {
+        "edges": Fraction(1, 10),
+        "2-stars": Fraction(3, 10),
+        "3-stars": Fraction(3, 10),
+        "degree products": Fraction(3, 10),
+    },
+}
+"""Statistics of several counts, and which part of the spend each count has."""
 
 
 def _edges(graph: Graph) -> int:
@@ -109,6 +131,14 @@ def measurement(statistic: object, vertices: int, spend: Loss) -> Measurement:
     return Measurement(str(statistic), SmoothCount.calibrate(spend, count))
 
 
+def measurements(statistic: str, vertices: int, spend: Loss) -> tuple[Measurement, ...]:
+    """The measurements of a statistic, together for a spend. Raises as `measurement`."""
+    if statistic in COMPOUND:
+        counted = COMPOUND[statistic]
+        return tuple(measurement(name, vertices, part_of(spend, share)) for name, share in counted.items())
+    return (measurement("edges" if statistic == "density" else statistic, vertices, spend),)
+
+
 def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
     """The inverse of `Measurement.to_json`. Raises `LedgerError` or `KeyError` for anything else."""
     match data:
@@ -143,20 +173,20 @@ def charged(spend: Loss) -> Loss:
     return PureLoss(amount) if kind == "approx" else spend
 
 
-def halves(spend: Loss) -> Loss:
-    """Half of a spend, for one of two measurements.
+def part_of(spend: Loss, share: Fraction) -> Loss:
+    """A share of a spend, for one of several measurements.
 
     >>> from discreet.privacy import rho
-    >>> halves(rho("0.5"))
+    >>> part_of(rho("0.5"), Fraction(1, 2))
     rho(0.25)
     """
     match budget_of(spend):
         case "rho", (amount, *_):
-            return RhoLoss(amount / 2, amount * 0)
+            return RhoLoss(amount * share, amount * 0)
         case "approx", (amount, delta):
-            return ApproxLoss(amount / 2, delta / 2)
+            return ApproxLoss(amount * share, delta * share)
         case "pure", (amount, *_):
-            return PureLoss(amount / 2)
+            return PureLoss(amount * share)
         case _:
             pure_epsilon(spend)
             raise ParameterError("this spend cannot be divided")
@@ -168,6 +198,8 @@ def _subgraphs(name: object, vertices: int) -> Count:
             return Triangles(vertices)
         if name == "4-cycles":
             return FourCycles(vertices)
+        if name == "degree products":
+            return DegreeProducts(vertices)
         if name == "average clustering":
             return ClusteringSum(vertices)
         parts = re.fullmatch(r"([1-9]\d?)-(stars|cliques)", name)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.graphs._declared import EdgeTable, edge_table
-from discreet.graphs.edge._measurements import Measurement, additive_prices, charged, halves, measurement
+from discreet.graphs.edge._measurements import Measurement, additive_prices, charged, measurements
 from discreet.graphs.edge._release import GraphCount, GraphDegrees
 from discreet.policy import Policy
 from discreet.prices import Additive, additive_to_json, with_noise
@@ -100,11 +100,7 @@ def prepare_count(terms: Terms, graph: str, statistic: str, spend: Loss) -> Prep
     """Check a count under public terms. Raises `QueryError` and `ParameterError` for what cannot be answered."""
     table = edge_table(terms.policy, graph)
     terms.accept(table.plan.rows.bounded)
-    if statistic == "global clustering":
-        half = halves(spend)
-        measured = tuple(measurement(each, table.vertices, half) for each in ("triangles", "2-stars"))
-    else:
-        measured = (measurement("edges" if statistic == "density" else statistic, table.vertices, spend),)
+    measured = measurements(statistic, table.vertices, spend)
     return PreparedCount(table, statistic, measured, charged(spend), terms.policy)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.charts import load_altair
 from discreet.errors import ParameterError
 from discreet.graphs.edge._degrees import degree_band, sorted_degrees
-from discreet.graphs.edge._measurements import Measurement, measurement_from_json
+from discreet.graphs.edge._measurements import COMPOUND, Measurement, measurement_from_json
 from discreet.graphs.edge._pictures import degree_chart
 from discreet.graphs.edge._smooth_count import SmoothCount
 from discreet.prices import Additive, additive_from_json, additive_to_json
@@ -64,6 +64,7 @@ class GraphCount(JsonRelease):
         """The statistic: a noisy integer, or for global clustering three times the triangles by the 2-stars.
 
         Of a ratio both numbers are kept above 0 and it is at most 1; average clustering is between 0 and 1.
+        Degree assortativity, from −1 to 1, is 0 where the noisy numbers leave no variance of degrees.
         """
         if self.statistic == "average clustering":
             return min(max(float(self.noisy[0] * self.measurements[0].unit), 0.0), 1.0)
@@ -73,6 +74,8 @@ class GraphCount(JsonRelease):
         if self.statistic == "global clustering":
             triangles, stars = self.noisy
             return min(max(3 * triangles, 0) / max(stars, 1), 1.0)
+        if self.statistic == "degree assortativity":
+            return _degree_assortativity(*self.noisy)
         return self.noisy[0]
 
     def error(self, level: float = 0.95) -> float | None:
@@ -105,12 +108,12 @@ class GraphCount(JsonRelease):
         """The inverse of `content`."""
         measurements = tuple(measurement_from_json(each) for each in content["measured"])
         noisy = tuple(content["noisy"])
-        statistic, expected = content["statistic"], len(measurements)
-        if expected != (2 if statistic == "global clustering" else 1) or len(noisy) != expected:
+        statistic = str(content["statistic"])
+        if not len(noisy) == len(measurements) == len(COMPOUND.get(statistic, [statistic])):
             raise ValueError("measurements")
         if not all(type(each) is int for each in noisy) or not isinstance(content["graph"], str):
             raise TypeError("noisy")
-        return cls(content["graph"], _vertices(content), str(statistic), measurements, noisy, loss, certificate)
+        return cls(content["graph"], _vertices(content), statistic, measurements, noisy, loss, certificate)
 
     def derived(self, level: float) -> dict[str, Any]:
         """The value, and its error where that is public."""
@@ -240,6 +243,14 @@ class GraphDegrees(JsonRelease):
     def note(self, level: float = 0.95) -> str:  # noqa: ARG002
         """What it is, and whom it protects."""
         return f"degrees of {self.graph}, {self.vertices:,} vertices; one edge is protected; {in_words(self.loss)}"
+
+
+def _degree_assortativity(edges: int, pairs: int, triples: int, products: int) -> float:
+    """The correlation of the degrees of joined vertices, from edges, 2-stars, 3-stars and products of degrees."""
+    ends = 2 * max(edges, 1)
+    mean = (2 * pairs + ends) / ends
+    variance = (6 * triples + 6 * pairs + ends) / ends - mean**2
+    return min(max((2 * products / ends - mean**2) / variance, -1.0), 1.0) if variance > 0 else 0.0
 
 
 def _vertices(content: Mapping[str, Any]) -> int:
