@@ -63,7 +63,7 @@ def test_the_search_on_larger_graphs(seed: int) -> None:
 
 
 def test_sums_of_large_products_are_exact() -> None:
-    """Two hubs of 2**20 leaves each, joined: they have the largest product, and a hub and a leaf of the other the sum."""
+    """Two hubs of 2**20 leaves each, joined: theirs is the largest product; the sum is of a hub and the other's leaf."""
     leaves, numbers = 2**20, np.arange(2**20)
     stars = [np.column_stack([numbers * 0 + hub, 2 + hub * leaves + numbers]) for hub in (0, 1)]
     ends = np.concatenate([[[0, 1]], *stars])
