@@ -178,7 +178,7 @@ def _pair_entries() -> tuple[Entry, ...]:
         Entry(
             name="ReleaseMixing of a path",
             group="graphs",
-            shown='graphs.open(session, "path").mixing("dept", spend=pure(1))',
+            shown='ReleaseMixing("path", "dept", spend=pure(1))',
             mechanism=_Mixed(DiscreteLaplace(1), np.array([0, 0, 1])),
             pairs=(pair,),
             claim=pure(1),

@@ -41,7 +41,7 @@ def neighbour_degrees(graph: Graph) -> int:
     once at most.
 
     >>> neighbour_degrees(Graph.from_pairs([(0, 1), (1, 2), (2, 3)]))
-    4
+    5
     """
     rows = by_degree(graph)
     n, degrees = graph.vertices, rows.degrees()
@@ -76,7 +76,7 @@ class DegreeProducts(Count):
 
     >>> steps = DegreeProducts(4).steps(Graph.from_pairs([(0, 1), (1, 2)], 4))
     >>> [steps(k) for k in range(3)]
-    [6, 12, 18]
+    [8, 14, 21]
     """
 
     @property
