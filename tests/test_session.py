@@ -225,11 +225,13 @@ class BrokenEngine:
 
 @pytest.mark.parametrize("failure", [dp.DataError("broken"), MemoryError(), KeyboardInterrupt(), RuntimeError()])
 def test_what_was_reserved_stays_spent_when_the_engine_fails(failure: BaseException) -> None:
+    """How much memory was asked for is a size of private rows: an error does not say."""
+    raised = dp.DataError if isinstance(failure, MemoryError) else type(failure)
     policy = load_policy(policy_of())
     engine = BrokenEngine(failure)
     with Session(engine, policy, open_ledger(None, dp.pure(3))) as session:
         for tries in (1, 2):
-            with pytest.raises(type(failure)):
+            with pytest.raises(raised):
                 session.sql("SELECT COUNT(*) FROM t", dp.pure(1))
             assert session.spent == dp.pure(tries), "a dead reservation is never redrawn: the next try pays again"
         engine.answer = [Group((), 0, (7,))]

@@ -28,7 +28,7 @@ NEEDED_BY = {
     "formats": r"masking\.EncryptFormat",
     "ibis": r"import ibis|(?:visits|session)\.table\(",
     "learn": (
-        r"learn\.(?:Naive|Logistic|Additive|Random|Decision|Ridge|PCA|KMeans|Search)|model\.|often\.model|fitted|"
+        r"learn\.(?:Naive|Logistic|Additive|Random|Decision|Ridge|PCA|KMeans|Search|evaluate)|model\.|often\.model|fitted|"
         r"sklearn|counted_in"
     ),
     "ortools": r"cp-sat",
@@ -40,7 +40,7 @@ NEEDED_BY = {
     "torch": r"torch|private\.|network|learn\.correlated|often\.net",
 }
 """What a block has in it if it needs the extra."""
-NOBODYS = r"import polars|rows_to_p|ratings|under_the_ledger|nx\.|club|generated"
+NOBODYS = r"import polars|rows_to_p|ratings|under_the_ledger|nx\.|club|generated|village"
 """What needs a package that is no extra's."""
 ALSO = {
     "postgres": """

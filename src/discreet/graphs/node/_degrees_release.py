@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from discreet.charts import load_altair
 from discreet.errors import ParameterError
+from discreet.graphs._certificates import check_agrees
 from discreet.graphs.node._distribution import blocks_up_to, degree_distribution, share_band
 from discreet.graphs.node._pictures import distribution_chart
-from discreet.graphs.node._release import cap_in, check_agrees, choice_in
+from discreet.graphs.node._release import cap_in, choice_in
 from discreet.prices import Additive, Choice, additive_from_json, additive_to_json, choice_to_json
 from discreet.privacy import Loss, in_words
 from discreet.release import JsonRelease

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import ParameterError
+from discreet.graphs._certificates import check_agrees
 from discreet.graphs.node._flow import HALF_EDGES
 from discreet.graphs.node._truncation import PACKED, Resolution
 from discreet.prices import Additive, Choice, additive_from_json, additive_to_json, choice_from_json, choice_to_json
 from discreet.privacy import Loss
 from discreet.release import JsonRelease
 
-__all__ = ["NodePrivateCount", "cap_in", "check_agrees", "choice_in", "resolution_of"]
+__all__ = ["NodePrivateCount", "cap_in", "choice_in", "resolution_of"]
 
 _MOST_CAP = 2**40
 _MOST_BITS = 256
@@ -143,13 +144,6 @@ def cap_in(content: Mapping[str, Any]) -> int:
     if type(cap) is not int or not 1 <= cap <= _MOST_CAP:
         raise TypeError("cap")
     return cap
-
-
-def check_agrees(content: Mapping[str, Any], certificate: Mapping[str, Any]) -> None:
-    """Raise `ValueError` where a release was drawn otherwise than its certificate says, if it has one."""
-    names = content.keys() & {"graph", "statistic", "choice", "cap", "noise"}
-    if certificate and any(content[name] != certificate[name] for name in names):
-        raise ValueError("the release and its certificate disagree")
 
 
 def choice_in(content: Mapping[str, Any]) -> Choice | None:

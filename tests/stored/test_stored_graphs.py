@@ -1,0 +1,86 @@
+"""Graphs that were stored are still read, say the same, verify, and are asked again for nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import graph_cases as cases
+import pytest
+from test_stored_synth import is_near
+
+import discreet as dp
+from discreet import graphs
+from discreet.ledger import open_ledger, verify_release
+from discreet.release import load, parse_release_file
+
+pytestmark = pytest.mark.usefixtures("one_database")
+FILES = Path(__file__).with_name("graphs")
+EXPECTED: dict[str, dict[str, Any]] = json.loads((FILES / "expected.json").read_text())
+CASES = [(unit, name) for unit, names in EXPECTED.items() for name in names]
+KINDS = {
+    "count": graphs.GraphCount,
+    "cuts": graphs.GraphCuts,
+    "degrees": graphs.GraphDegrees,
+    "features": graphs.GraphFeatures,
+    "mixing": graphs.GraphMixing,
+    "synthetic": graphs.GraphSynthesis,
+    "node-count": graphs.NodePrivateCount,
+    "node-degrees": graphs.NodePrivateDegrees,
+}
+
+
+def test_every_case_is_stored() -> None:
+    assert all(EXPECTED[unit].keys() == cases.asked(unit).keys() for unit in ("edges", "people"))
+
+
+@pytest.mark.parametrize(("unit", "name"), CASES)
+def test_a_file_says_what_it_said(unit: str, name: str) -> None:
+    path = FILES / f"{name}.json"
+    release = load(path)
+    assert isinstance(release, next(kind for begin, kind in KINDS.items() if name.startswith(begin)))
+    assert is_near(cases.seen(release), EXPECTED[unit][name])
+    assert release.to_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("unit", ["edges", "people"])
+def test_the_same_questions_are_answered_again_for_nothing(unit: str, tmp_path: Path) -> None:
+    ledger = shutil.copy(FILES / f"{unit}.ledger", tmp_path)
+    with dp.connect(cases.sources(unit), cases.policy(unit), ledger) as session:
+        before = session.remaining
+        for name, ask in cases.asked(unit).items():
+            assert ask(session).to_bytes() == (FILES / f"{name}.json").read_bytes()
+        assert session.remaining == before
+
+
+@pytest.mark.parametrize("unit", ["edges", "people"])
+def test_a_new_certificate_says_what_a_stored_one_does(unit: str) -> None:
+    with dp.connect(cases.sources(unit), cases.policy(unit)) as session:
+        for name, ask in cases.asked(unit).items():
+            new, stored = ask(session).certificate, EXPECTED[unit][name]["certificate"]
+            assert new.keys() == stored.keys()
+            same = {"kind", "policy", "version", "relation", "loss", "plan", "measured", "protects"} & stored.keys()
+            assert is_near({each: new[each] for each in same}, {each: stored[each] for each in same})
+
+
+@pytest.mark.parametrize(("unit", "name"), CASES)
+def test_files_verify_against_their_ledger(unit: str, name: str, tmp_path: Path) -> None:
+    with open_ledger(shutil.copy(FILES / f"{unit}.ledger", tmp_path)) as owner:
+        file = parse_release_file((FILES / f"{name}.json").read_bytes())
+        results = list(verify_release(file, owner.facts.public_key, owner))
+    assert {each.name for each in results if each.result == "good"} >= {"signature", "answer", "loss", "charge"}
+    assert not [each.name for each in results if each.result == "bad"]
+
+
+def test_the_files_are_the_ones_that_were_made() -> None:
+    """Nobody made them anew to mend a test."""
+    digest = hashlib.sha256()
+    for path in sorted(FILES.iterdir()):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    assert digest.hexdigest() == DIGEST
+
+
+DIGEST = "75e6ec8c970fc11d843570c7d6d165a0e1e524917ebb70ea1218ab130d852b8a"
