@@ -153,7 +153,7 @@ def test_what_fails_after_the_charge_stays_charged_and_is_not_redrawn(
     with dp.connect({"t": TABLE}, POLICY) as session:
         monkeypatch.setattr(type(session._engine), "run", fail)
         monkeypatch.setattr(DiscreteLaplace, "release", fail)
-        with pytest.raises(error):
+        with pytest.raises(dp.DataError if error is MemoryError else error):
             session.answer(ASKED[name], idempotency_key="k")
         assert session.remaining != NOTHING
         with pytest.raises(LedgerError, match="k"):
