@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = re.findall(r"^python (bench/\S+\.py) (.+)$", (ROOT / "docs" / "scale.md").read_text(encoding="utf-8"), re.M)
-FEW = {"--rows": "2000", "--people": "3000", "--blocks": "40", "--reports": "2000"}
+FEW = {"--rows": "2000", "--people": "3000", "--blocks": "40", "--reports": "2000", "--large": "2000"}
 
 
 def with_few(options: str) -> list[str]:
@@ -28,7 +28,7 @@ def with_few(options: str) -> list[str]:
 
 
 def param(script: str, options: str) -> object:
-    on_spark = script != "bench/census_scale.py" or "spark" in options
+    on_spark = script not in ("bench/census_scale.py", "bench/graphs.py") or "spark" in options
     return pytest.param(script, options, marks=pytest.mark.soak if on_spark else (), id=f"{script} {options}")
 
 
