@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet import graphs
+from discreet import census, graphs, synth
 from discreet.errors import BudgetExceeded, DataError, LedgerError, ParameterError, PolicyError, QueryError
 from discreet.graphs.node._table import PeopleTable
 from discreet.ledger import open_ledger
@@ -170,6 +170,25 @@ def test_no_query_of_rows_reads_the_edges_of_people() -> None:
         session.sql("SELECT COUNT(*) AS n FROM people", spend=dp.pure(1))
         graphs.open(session, "club").count("edges", spend=dp.pure(1))
         assert session.spent == dp.pure(2)
+
+
+def test_nothing_else_reads_the_edges_of_people() -> None:
+    areas = pa.table({"a": ["1"]})
+    land = census.Geography.of_areas(areas, ["a"], root="all")
+    spec = census.Spec(table="ties", geography=land, tables={"t": ()}, shares={"all": 1, "a": 1})
+    spend = dp.pure(1)
+    with dp.connect(tables(), policy_with()) as session:
+        for ask in (
+            lambda: census.histogram(session, "a", table="ties", cells=100, spend=spend),
+            lambda: census.marginals(session, "ties", spend, ways=1),
+            lambda: census.publish(session, spec, spend),
+            lambda: synth.fit(session, "ties", spend=spend),
+            lambda: session.suggest("ties", "a", spend=spend),
+            lambda: session.sql(session.table("ties").count(), spend=spend),
+        ):
+            with pytest.raises(QueryError, match="two people"):
+                ask()
+        assert session.spent.epsilon() == 0
 
 
 def test_a_repeated_question_is_free_and_another_cap_is_not() -> None:
