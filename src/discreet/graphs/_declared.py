@@ -18,6 +18,9 @@ from discreet.release import ReleaseContext
 
 __all__ = ["EdgeTable", "column_values", "declared_graph", "edge_table", "ends_of", "vertex_column"]
 
+_FURTHEST = 2**30
+"""Whole numbers up to here are read as they are: records are on grids of so many steps."""
+
 
 def declared_graph(policy: Policy, name: object) -> tuple[str, DeclaredGraph]:
     """The graph of that name, whatever its case. Raises `QueryError` if there is none."""
@@ -27,10 +30,6 @@ def declared_graph(policy: Policy, name: object) -> tuple[str, DeclaredGraph]:
         raise QueryError(f"the policy has no graph {name!r}; it has {known}")
     chosen = folded[name.casefold()]
     return chosen, policy.graphs[chosen]
-
-
-_FURTHEST = 2**30
-"""Whole numbers up to here are read as they are: records are on grids of so many steps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import BeforeValidator, StrictBool, model_validator
 
-from discreet.policy._part import Part, exact
+from discreet.policy._strict import StrictModel, exact
 
 __all__ = ["Bound", "Column", "ColumnType", "Key"]
 
@@ -70,7 +70,7 @@ def _bound(value: object) -> object:
 _Bound = Annotated[Any, BeforeValidator(_bound)]
 
 
-class Column(Part):
+class Column(StrictModel):
     """A column that queries may name.
 
     `bounds` clamp its values before they enter a sum; `keys` are the values it can be grouped by, all of them public,

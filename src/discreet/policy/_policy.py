@@ -16,14 +16,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from discreet.errors import ParameterError, PolicyError, QueryError
-from discreet.policy._part import Exact, Part
+from discreet.policy._strict import Exact, StrictModel
 from discreet.policy._tables import DeclaredGraph, Table
 from discreet.privacy import Loss, Relation, Unit, approx, mu, pure, rho
 
 __all__ = ["Budget", "Policy", "load_policy"]
 
 
-class Budget(Part):
+class Budget(StrictModel):
     """The loss that the owner accepts in total, in one currency: ε, (ε, δ), or ρ or μ with a δ beside it.
 
     With `every` it begins again with each such window of the calendar (UTC), and losses of windows add up; from `until`
@@ -62,7 +62,7 @@ class Budget(Part):
             raise ValueError(str(error)) from None
 
 
-class Policy(Part):
+class Policy(StrictModel):
     """The public facts of a source. See the module docstring; load one with `load_policy`.
 
     `people` is the name of the people whom its tables are about: policies that share a ledger are about the same.
@@ -233,7 +233,7 @@ def _problems(error: ValidationError) -> list[tuple[tuple[str, ...], str]]:
     return problems
 
 
-def _drop_defaults(content: dict[str, Any], model: type[Part], later: tuple[str, ...]) -> None:
+def _drop_defaults(content: dict[str, Any], model: type[StrictModel], later: tuple[str, ...]) -> None:
     """Keys that the first policies did not have are left out of the digest where they say nothing."""
     for name in later:
         if content[name] == model.model_fields[name].get_default(call_default_factory=True):

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictBool, model_validator
 
 from discreet.policy._column import Column
-from discreet.policy._part import Cap, Part
+from discreet.policy._strict import Cap, StrictModel
 from discreet.privacy import Relation
 
 __all__ = ["DeclaredGraph", "PersonPath", "Table"]
@@ -29,7 +29,7 @@ class PersonPath:
     key: str
 
 
-class Table(Part):
+class Table(StrictModel):
     """A table about people, or a public one.
 
     `unit` says whom a row belongs to: ``"rows"`` (every row is another person), the column that names the person, a
@@ -119,7 +119,7 @@ class Table(Part):
         return min(self.rows_per_unit, self.max_groups or self.rows_per_unit)
 
 
-class DeclaredGraph(Part):
+class DeclaredGraph(StrictModel):
     """A graph whose edges are the rows of a table, and whom it protects: single edges, or people with all of theirs.
 
     `ends` are the two columns that hold the ends of an edge. `nodes` is the column, ``"people.id"``, whose public

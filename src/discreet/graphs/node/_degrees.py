@@ -32,10 +32,6 @@ class NodeDegreesRelease:
 
     Attributes
     ----------
-    cumulative
-        The share of vertices of degree at most k, for k = 0 … cap: from 0 to 1, never falling, 1 at the cap.
-    vertices
-        The estimated number of vertices, 0 or more.
     cap
         Degrees above it count as the cap or less. It cost a part of the spend, or is public.
     sums
@@ -44,11 +40,19 @@ class NodeDegreesRelease:
         The mechanism that drew the noise on each sum.
     """
 
-    cumulative: NDArray[np.float64]
-    vertices: float
     cap: int
     sums: NDArray[np.int64]
     noise: Additive
+
+    @property
+    def cumulative(self) -> NDArray[np.float64]:
+        """The share of vertices of degree at most k, for k = 0 … cap: from 0 to 1, never falling, 1 at the cap."""
+        return degree_distribution(self.sums, self.cap)[0]
+
+    @property
+    def vertices(self) -> float:
+        """The estimated number of vertices, 0 or more."""
+        return degree_distribution(self.sums, self.cap)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +146,7 @@ class NodeDegrees:
         """The noisy distribution of degrees that are at most the cap. Costs what is left of `loss()`, uncharged."""
         noise = self.noise(cap)
         sums = with_noise(block_sums(projected, cap), noise)
-        cumulative, vertices = degree_distribution(sums, cap)
-        return NodeDegreesRelease(cumulative, vertices, cap, sums, noise)
+        return NodeDegreesRelease(cap, sums, noise)
 
     def _prices(self, sensitivity: int) -> Prices:
         return Prices.of_spend(self.spend, norms_of(sensitivity))

@@ -1,4 +1,4 @@
-"""What every part of a policy is: frozen, exact, without unknown keys."""
+"""What every section of a policy is: frozen, exact, without unknown keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.errors import ParameterError
 from discreet.rational import rational
 from discreet.reprs import source_repr
 
-__all__ = ["Cap", "Exact", "Part", "exact"]
+__all__ = ["Cap", "Exact", "StrictModel", "exact"]
 
 _MAX_CAP = 1_000_000
 
@@ -28,8 +28,8 @@ Exact = Annotated[Fraction, BeforeValidator(exact)]
 Cap = Annotated[StrictInt, Field(ge=1, le=_MAX_CAP)]
 
 
-class Part(BaseModel):
-    """A part of a policy, shown by what is given of it."""
+class StrictModel(BaseModel):
+    """A section of a policy, shown by what is given of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
