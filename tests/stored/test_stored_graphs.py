@@ -14,6 +14,7 @@ from test_stored_synth import is_near
 
 import discreet as dp
 from discreet import graphs
+from discreet.errors import LedgerError
 from discreet.release import load
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -43,6 +44,17 @@ def test_a_file_says_what_it_said(unit: str, name: str) -> None:
     assert isinstance(release, next(kind for begin, kind in KINDS.items() if name.startswith(begin)))
     assert is_near(cases.seen(release), EXPECTED[unit][name])
     assert release.to_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("name", [name for _, name in CASES])
+def test_a_file_whose_certificate_says_something_else_is_refused(name: str) -> None:
+    stored = json.loads((FILES / f"{name}.json").read_bytes())
+    kind = next(kind for begin, kind in KINDS.items() if name.startswith(begin))
+    assert kind.repeated >= {"graph"} and kind.repeated <= stored.keys() & stored["certificate"].keys()
+    for each in kind.repeated:
+        certificate = stored["certificate"] | {each: ["another"]}
+        with pytest.raises(LedgerError, match="cannot be read"):
+            kind.from_bytes(json.dumps(stored | {"certificate": certificate}).encode())
 
 
 @pytest.mark.parametrize("unit", ["edges", "people"])

@@ -34,6 +34,8 @@ class JsonRelease(BaseRelease):
         The names in `content`.
     optional
         Names that it has beside these where there is something to say.
+    repeated
+        Names whose values its certificate states too: a file in which they differ is refused.
     left_out
         What its JSON shows that no digest covers, if it has `derived` names.
     """
@@ -43,6 +45,7 @@ class JsonRelease(BaseRelease):
     called: ClassVar[str]
     fields: ClassVar[frozenset[str]]
     optional: ClassVar[frozenset[str]] = frozenset()
+    repeated: ClassVar[frozenset[str]] = frozenset()
     left_out: ClassVar[str | None] = None
 
     @abstractmethod
@@ -92,6 +95,8 @@ class JsonRelease(BaseRelease):
         """The inverse of `stored`. May raise as `from_content`."""
         if stored["format"] != _FORMAT:
             raise ValueError("another format")
+        if certificate and any(stored[name] != certificate[name] for name in cls.repeated):
+            raise ValueError("the release and its certificate disagree")
         return cls.from_content(stored, loss, certificate)
 
     @classmethod

@@ -65,6 +65,7 @@ class GraphCuts(JsonRelease):
 
     called = "randomised graph"
     fields = frozenset({"graph", "vertices", "first", "named", "noise", "pairs"})
+    repeated = frozenset({"graph", "vertices", "noise"})
     left_out = "the number of edges follows from the pairs"
 
     graph: str

@@ -52,6 +52,7 @@ class GraphMixing(JsonRelease):
 
     called = "mixing matrix"
     fields = frozenset({"graph", "attribute", "values", "sizes", "noise", "noisy"})
+    repeated = frozenset({"graph", "attribute", "noise"})
     left_out = "errors and assortativity follow from the noisy numbers"
 
     graph: str

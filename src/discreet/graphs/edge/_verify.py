@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from discreet.errors import LedgerError
-from discreet.graphs._certificates import added_up
+from discreet.graphs._losses import added_up
 from discreet.graphs.edge._measurements import measurement_from_json
 from discreet.graphs.edge._question import DEGREES_MOVED
 from discreet.graphs.edge._release import GraphCount, GraphDegrees

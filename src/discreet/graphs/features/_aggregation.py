@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.graphs._certificates import added_up
 from discreet.graphs._graph import Graph
+from discreet.graphs._losses import added_up
 from discreet.mechanisms import DiscreteGaussian, Gaussian
 from discreet.prices import Prices, additive_from_json, additive_to_json, with_noise
 from discreet.privacy import Loss, budget_of

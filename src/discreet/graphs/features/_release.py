@@ -58,6 +58,7 @@ class GraphFeatures(JsonRelease):
 
     called = "table of features of a graph"
     fields = frozenset({"graph", "aggregation", "columns", "keys", "vertices", "vectors", "noisy"})
+    repeated = frozenset({"graph", "aggregation", "columns", "vertices"})
 
     graph: str
     aggregation: NoisyAggregation

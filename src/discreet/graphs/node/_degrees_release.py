@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from discreet.charts import load_altair
 from discreet.errors import ParameterError
-from discreet.graphs._certificates import check_agrees
 from discreet.graphs.node._distribution import blocks_up_to, degree_distribution, share_band
 from discreet.graphs.node._pictures import distribution_chart
 from discreet.graphs.node._release import cap_in, choice_in
@@ -47,6 +46,7 @@ class NodePrivateDegrees(JsonRelease):
 
     called = "distribution of degrees of people"
     fields = frozenset({"graph", "choice", "cap", "noise", "sums"})
+    repeated = frozenset({"graph", "choice", "cap", "noise"})
     left_out = "the distribution follows from the noisy sums"
 
     graph: str
@@ -123,7 +123,6 @@ class NodePrivateDegrees(JsonRelease):
             raise TypeError("sums")
         if len(sums) != len(blocks_up_to(cap)):
             raise ValueError("sums")
-        check_agrees(content, certificate)
         noise = additive_from_json(content["noise"])
         return cls(str(content["graph"]), choice_in(content), cap, noise, np.array(sums, np.int64), loss, certificate)
 

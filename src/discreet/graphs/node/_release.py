@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import ParameterError
-from discreet.graphs._certificates import check_agrees
 from discreet.graphs.node._flow import HALF_EDGES
 from discreet.graphs.node._truncation import PACKED, Resolution
 from discreet.prices import Additive, Choice, additive_from_json, additive_to_json, choice_from_json, choice_to_json
@@ -54,6 +53,7 @@ class NodePrivateCount(JsonRelease):
 
     called = "count of a graph of people"
     fields = frozenset({"graph", "statistic", "choice", "cap", "noise", "noisy"})
+    repeated = frozenset({"graph", "statistic", "choice", "cap", "noise"})
     left_out = "value and error follow from the noisy number"
 
     graph: str
@@ -109,7 +109,6 @@ class NodePrivateCount(JsonRelease):
         resolution_of(statistic)
         if type(noisy) is not int or noisy.bit_length() > _MOST_BITS:
             raise TypeError("noisy")
-        check_agrees(content, certificate)
         noise = additive_from_json(content["noise"])
         return cls(graph, statistic, choice_in(content), cap_in(content), noise, noisy, loss, certificate)
 

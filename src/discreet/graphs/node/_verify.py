@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.graphs._certificates import added_up
+from discreet.graphs._losses import added_up
 from discreet.graphs.node._count import largest_cap, norms_of
 from discreet.graphs.node._degrees_release import NodePrivateDegrees
 from discreet.graphs.node._distribution import sums_sensitivity

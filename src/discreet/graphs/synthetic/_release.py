@@ -40,6 +40,7 @@ class GraphSynthesis(JsonRelease):
 
     called = "synthetic graph"
     fields = frozenset({"graph", "measured", "survival", "clustering", "triangles", "edges"})
+    repeated = frozenset({"graph", "measured"})
     left_out = "the comparison follows from the rest"
 
     name: str
