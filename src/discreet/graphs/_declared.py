@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from discreet.release import ReleaseContext
 
 __all__ = ["EdgeTable", "column_values", "declared_graph", "edge_table", "ends_of", "vertex_column"]
 
+_PIECE = 2**22
 _FURTHEST = 2**30
 """Whole numbers up to here are read as they are: records are on grids of so many steps."""
 
@@ -59,10 +60,14 @@ class EdgeTable:
 
     def read(self, context: ReleaseContext) -> Graph:
         """The graph: rows with an end that is no vertex do not count. SENSITIVE."""
-        table = context.read_records(self.plan.rows, noise.secret(16))
-        ends = [self.numbers(table, feature) for feature in self.plan.features]
-        there = (ends[0] >= 0) & (ends[1] >= 0)
-        return Graph.from_pairs(np.column_stack(ends)[there], self.vertices)
+        return Graph.from_pieces(self._pairs(context.read_records(self.plan.rows, noise.secret(16))), self.vertices)
+
+    def _pairs(self, table: Any) -> Iterator[NDArray[np.int64]]:
+        """The ends of each row, of rows whose ends are vertices, in pieces: what is read is never there twice."""
+        for begin in range(0, table.num_rows, _PIECE):
+            piece = table.slice(begin, _PIECE)
+            ends = np.column_stack([self.numbers(piece, feature) for feature in self.plan.features])
+            yield ends[(ends >= 0).all(axis=1)]
 
     def numbers(self, table: Any, feature: Feature) -> NDArray[np.int64]:
         """Which vertex each row of a column names, as a number from 0 on: −1 where it is none."""

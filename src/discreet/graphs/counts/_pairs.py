@@ -48,13 +48,12 @@ def common_neighbours(graph: Graph) -> NDArray[np.int64]:
     degrees, matrix = rows.degrees(), sparse_rows(rows)
     best = np.full(int(degrees[1]) + 1, -1, np.int64)  # no pair has more in common than the second highest degree
     best[0] = open_pairs.sum(axis=1).max()
-    work = np.diff(np.concatenate([[0], np.cumsum(degrees[rows.neighbours])])[rows.starts])
-    for piece in pieces(work):
+    for piece in pieces(rows.sums(degrees)):
         end = _undecided(best, degrees, int(degrees[piece.start]))
         if piece.start + 1 >= end:
             break
         chosen = matrix[piece]
-        pairs = sparse.coo_array(chosen @ matrix + chosen * _JOINED)
+        pairs = sparse.coo_array((chosen @ matrix).astype(np.int64) + chosen.astype(np.int64) * _JOINED)
         first, second = pairs.row.astype(np.int64) + piece.start, pairs.col.astype(np.int64)
         later = (second > first) & (second < end)
         first, second, data = first[later], second[later], pairs.data[later]
