@@ -118,8 +118,8 @@ def estimates_of(scheme: Scheme[Any], rounds: int, values: np.ndarray) -> np.nda
 def chance_of_mean(squares: np.ndarray) -> float:
     """An upper bound on the chance that independent mean squares, of expectation 1, are on average as far from it.
 
-    Their mean is that of a gamma law. Its spread is measured, which is too small where the mean is: Student's test would
-    call it off a thousand times too often. So the spread is taken at the end of its interval at 1 - 1e-10.
+    Their mean is that of a gamma law. Its spread is measured, which is too small where the mean is: Student's test
+    would call it off a thousand times too often. So the spread is taken at the end of its interval at 1 - 1e-10.
     """
     from scipy import stats
 

@@ -10,7 +10,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from local_laws import assert_exact, chance_of_mean, law, odds_of
-from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.local import Duchi, Hybrid, Piecewise, Reports, SquareWave, from_json

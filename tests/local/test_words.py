@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 from local_laws import assert_exact, chance_of_mean, law, odds_of
-from scipy import stats
 from word_lists import LETTERS, word_list, zipf_people
 
 from discreet.errors import DataError, ParameterError
