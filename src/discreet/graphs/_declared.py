@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from discreet import noise
 from discreet.errors import QueryError
+from discreet.graphs._directed_graph import DirectedGraph
 from discreet.graphs._graph import Graph
 from discreet.policy import DeclaredGraph, Key, Policy, Table
 from discreet.query import Feature, RecordPlan, plan_records
 from discreet.release import ReleaseContext
 
-__all__ = ["EdgeTable", "column_values", "declared_graph", "edge_table", "ends_of", "vertex_column"]
+__all__ = ["AS_UNDIRECTED", "EdgeTable", "column_values", "declared_graph", "edge_table", "ends_of", "vertex_column"]
 
+AS_UNDIRECTED = "declare it without directed = true, and arcs both ways are one edge, which is protected"
+"""What to do about a question that a directed graph does not answer."""
 _FURTHEST = 2**30
 """Whole numbers up to here are read as they are: records are on grids of so many steps."""
 
@@ -59,10 +62,20 @@ class EdgeTable:
 
     def read(self, context: ReleaseContext) -> Graph:
         """The graph: rows with an end that is no vertex do not count. SENSITIVE."""
+        return Graph.from_pairs(self._pairs(context), self.vertices)
+
+    def read_declared(self, context: ReleaseContext) -> Graph | DirectedGraph:
+        """The graph, directed where the policy says so. SENSITIVE."""
+        return self.read_directed(context) if self.declared.directed else self.read(context)
+
+    def read_directed(self, context: ReleaseContext) -> DirectedGraph:
+        """The graph with an arc from the first end of each row to the second. SENSITIVE."""
+        return DirectedGraph.from_pairs(self._pairs(context), self.vertices)
+
+    def _pairs(self, context: ReleaseContext) -> NDArray[np.int64]:
         table = context.read_records(self.plan.rows, noise.secret(16))
         ends = [self.numbers(table, feature) for feature in self.plan.features]
-        there = (ends[0] >= 0) & (ends[1] >= 0)
-        return Graph.from_pairs(np.column_stack(ends)[there], self.vertices)
+        return np.column_stack(ends)[(ends[0] >= 0) & (ends[1] >= 0)]
 
     def numbers(self, table: Any, feature: Feature) -> NDArray[np.int64]:
         """Which vertex each row of a column names, as a number from 0 on: −1 where it is none."""
@@ -82,16 +95,21 @@ class EdgeTable:
         return np.array([*mapped, -1], np.int64)[read]
 
 
-def edge_table(policy: Policy, name: object) -> EdgeTable:
-    """The edges of a graph that protects edges, under public terms.
+def edge_table(policy: Policy, name: object, *, directed: bool = False) -> EdgeTable:
+    """The edges of a graph that protects edges, under public terms; a directed one where that can be answered.
 
-    Raises `QueryError` for no such graph, and for one that protects people.
+    Raises `QueryError` for no such graph, for one that protects people, and for a directed one unless it is `directed`
+    that is asked for.
     """
     chosen, declared = declared_graph(policy, name)
     if declared.protects != "edge":
         raise QueryError(
             f"the graph {chosen} protects people, and this is answered with the privacy of edges alone; count edges or "
             "triangles, or ask for degrees"
+        )
+    if declared.directed and not directed:
+        raise QueryError(
+            f"the graph {chosen} is directed, and this is answered of undirected graphs alone: {AS_UNDIRECTED}"
         )
     home, column = vertex_column(declared)
     vertices = policy.tables[home].columns[column]

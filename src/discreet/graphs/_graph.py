@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 
-__all__ = ["Graph"]
+__all__ = ["Graph", "as_pairs", "checked_vertices"]
 
 _MOST_VERTICES = 2**31
 """A pair of vertices is one number of 62 bits."""
@@ -43,7 +43,7 @@ class Graph:
     """What counts have worked out of the graph, so that it is not worked out again."""
 
     def __post_init__(self) -> None:
-        vertices, ends = _checked_vertices(self.vertices), _as_pairs(self.ends)
+        vertices, ends = checked_vertices(self.vertices), as_pairs(self.ends)
         ends = ends.copy() if ends is self.ends else ends
         keys = ends[:, 0] * vertices + ends[:, 1]
         if ends.size and (
@@ -84,8 +84,8 @@ class Graph:
         >>> Graph.from_pairs([(2, 0), (0, 2), (1, 1)]).ends.tolist()
         [[0, 2]]
         """
-        ends = _as_pairs(pairs)
-        n = _checked_vertices(int(ends.max(initial=-1)) + 1 if vertices is None else vertices)
+        ends = as_pairs(pairs)
+        n = checked_vertices(int(ends.max(initial=-1)) + 1 if vertices is None else vertices)
         if ends.size and (ends.min() < 0 or ends.max() >= n):
             raise ParameterError(f"the vertices of a graph of {n} are the numbers from 0 to {n - 1}")
         low, high = np.minimum(ends[:, 0], ends[:, 1]), np.maximum(ends[:, 0], ends[:, 1])
@@ -162,13 +162,15 @@ class Graph:
         return Graph(self.vertices, self.ends[(self.ends != vertex).all(axis=1)])
 
 
-def _checked_vertices(vertices: object) -> int:
+def checked_vertices(vertices: object) -> int:
+    """A number of vertices. Raises `ParameterError` for anything else."""
     if isinstance(vertices, bool) or not isinstance(vertices, int | np.integer) or not 0 <= vertices < _MOST_VERTICES:
         raise ParameterError(f"a graph has from 0 to {_MOST_VERTICES - 1} vertices, an integer")
     return int(vertices)
 
 
-def _as_pairs(pairs: ArrayLike) -> NDArray[np.int64]:
+def as_pairs(pairs: ArrayLike) -> NDArray[np.int64]:
+    """Pairs as int64, of shape (m, 2). Raises `ParameterError` for anything else."""
     try:
         array = np.asarray(pairs)
     except ValueError:

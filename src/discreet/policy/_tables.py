@@ -125,13 +125,15 @@ class DeclaredGraph(StrictModel):
     `ends` are the two columns that hold the ends of an edge. `nodes` is the column, ``"people.id"``, whose public
     values are the vertices; the public values of the ends if it is not given. Under ``"edge"`` the vertices are public.
     Under ``"node"`` it is the column that names a person, and a vertex is a person who is there. Loops and repeats do
-    not count, nor does a direction. `max_degree` is, under ``"node"``, a public cap.
+    not count, nor does a direction unless the graph is `directed`, from the first end to the second: then one arc is
+    protected. `max_degree` is, under ``"node"``, a public cap.
     """
 
     edges: str
     ends: Annotated[list[str], Field(min_length=2, max_length=2)]
     protects: Literal["edge", "node"]
     nodes: str | None = None
+    directed: StrictBool = False
     max_degree: Cap | None = None
 
     def check(self, tables: Mapping[str, Table], relation: Relation) -> None:
@@ -168,6 +170,11 @@ class DeclaredGraph(StrictModel):
             raise ValueError('max_degree is for protects = "node"; leave it out')
 
     def _check_people(self, table: Table, relation: Relation) -> None:
+        if self.directed:
+            raise ValueError(
+                'directed = true is for protects = "edge": a person comes or goes with all arcs, out and in, so leave '
+                "it out, and people who are joined either way are joined by one edge"
+            )
         if not {table.columns[end].type for end in self.ends} <= {"int", "string"}:
             raise ValueError('with protects = "node" people are whole numbers or texts: declare the ends so')
         if not table.by_ends:
