@@ -132,13 +132,14 @@ def vertex_column(declared: DeclaredGraph) -> tuple[str, str]:
 
 def ends_of(policy: Policy, declared: DeclaredGraph) -> RecordPlan:
     """Every row of the edges with two ends that can be vertices: as they are, whoever they belong to. SENSITIVE."""
-    return column_values(policy, declared.edges, *declared.ends)
+    return column_values(policy, declared.edges, *declared.ends, texts=declared.protects == "node")
 
 
-def column_values(policy: Policy, table: str, *names: str) -> RecordPlan:
+def column_values(policy: Policy, table: str, *names: str, texts: bool = False) -> RecordPlan:
     """Every row of a table, uncapped, on which these columns have values, and are within their bounds. SENSITIVE.
 
-    Raises `QueryError` for bounds within which two whole numbers would be read as one.
+    With `texts` columns without keys are read as they are. Raises `QueryError` for bounds within which two whole
+    numbers would be read as one.
     """
     columns = policy.tables[table].columns
     conditions = [f"{_quoted(name)} IS NOT NULL" for name in names]
@@ -150,9 +151,9 @@ def column_values(policy: Policy, table: str, *names: str) -> RecordPlan:
     uncapped = Policy(
         version=policy.version, relation=policy.relation, tables={table: Table(unit="rows", columns=columns)}
     )
-    plan = plan_records(select, uncapped)
+    plan = plan_records(select, uncapped, texts=texts)
     for name, feature in zip(names, plan.features, strict=True):
-        if feature.values is None and feature.step != 1:
+        if feature.is_number and feature.step != 1:
             raise QueryError(
                 f"{table}.{name} has bounds beyond {_FURTHEST:,}, where two vertices could be read as one: number the "
                 "vertices from 0, or list their keys"

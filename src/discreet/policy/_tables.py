@@ -124,7 +124,8 @@ class DeclaredGraph(StrictModel):
 
     `ends` are the two columns that hold the ends of an edge. `nodes` is the column, ``"people.id"``, whose public
     values are the vertices; the public values of the ends if it is not given. Under ``"edge"`` the vertices are public.
-    Under ``"node"`` it is the column that names a person, and a vertex is a person who is there. Loops and repeats do
+    Under ``"node"`` it is the column that names a person, and a vertex is a person who is there: a whole number between
+    bounds, or a text, with keys or without. Loops and repeats do
     not count, nor does a direction unless the graph is `directed`, from the first end to the second: then one arc is
     protected. `max_degree` is, under ``"node"``, a public cap.
     """
@@ -158,8 +159,12 @@ class DeclaredGraph(StrictModel):
         for place, name in ((table, self.ends[0]), (table, self.ends[1]), (tables[home], column)):
             declared = place.columns[name]
             if declared.keys is None and not (declared.type == "int" and declared.bounds):
-                known = "the vertices are public" if self.protects == "edge" else "what a vertex can be is public"
-                raise ValueError(f"under {self.protects} privacy {known}: give {name} keys, or bounds of whole numbers")
+                if self.protects == "edge":
+                    raise ValueError(
+                        f"under edge privacy the vertices are public: give {name} keys, or bounds of whole numbers"
+                    )
+                if declared.type == "int":
+                    raise ValueError(f"people who are whole numbers have public bounds: give {name} bounds, or keys")
 
     def _check_edges(self, table: Table, relation: Relation) -> None:
         if table.unit != "rows":
