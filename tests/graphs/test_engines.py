@@ -21,7 +21,14 @@ COLUMNS = {
     "b": {"type": "int", "bounds": [0, 29]},
     "x": {"type": "string", "keys": NAMES},
     "y": {"type": "string", "keys": NAMES[::-1]},
+    "s": {"type": "string"},
+    "t": {"type": "string"},
 }
+LONG = "é" * 124
+TEXTS = ["", "Ann", "ann", "ann ", "é", "e\u0301", "ß", "SS", LONG, LONG + "e"]
+"""Each is another person, however alike they look: the longest has 249 bytes."""
+CUT = [LONG + "ee", "x" * 250, "x" * 249 + "é", "𝔸" * 300]
+"""Too long to be told apart where texts are cut, and so nobody."""
 POLICY = {
     "version": "1",
     "budget": {"epsilon": 1000},
@@ -38,9 +45,9 @@ def rows() -> pa.Table:
     draws = np.random.default_rng(4)
     ends = [[None if i == 33 else int(i) - 1 for i in draws.integers(0, 34, 400)] for _ in range(2)]
     names = [[[*NAMES, "gil", None, "Ann"][i] for i in draws.integers(0, 9, 400)] for _ in range(2)]
-    return pa.table(
-        {"a": pa.array(ends[0], pa.int64()), "b": pa.array(ends[1], pa.int64()), "x": names[0], "y": names[1]}
-    )
+    texts = [[[*TEXTS, *CUT, None][i] for i in draws.integers(0, 15, 400)] for _ in range(2)]
+    columns = {"a": pa.array(ends[0], pa.int64()), "b": pa.array(ends[1], pa.int64())}
+    return pa.table(columns | {"x": names[0], "y": names[1], "s": texts[0], "t": texts[1]})
 
 
 def by_hand(low: str, high: str, vertices: list[Any]) -> list[list[int]]:
@@ -56,6 +63,7 @@ PEOPLE = POLICY | {
     "graphs": {
         "numbers": {"edges": "graph_ties", "ends": ["a", "b"], "protects": "node", "max_degree": 30},
         "names": {"edges": "graph_ties", "ends": ["x", "y"], "protects": "node", "max_degree": 6},
+        "texts": {"edges": "graph_ties", "ends": ["s", "t"], "protects": "node", "max_degree": 6},
     },
 }
 
@@ -112,9 +120,10 @@ def test_people_and_their_edges_are_those_counted_by_hand(
 
     monkeypatch.setattr(PeopleTable, "read", reading)
     with opened(engine, request, PEOPLE) as session:
-        for name in ("numbers", "names"):
+        for name in ("numbers", "names", "texts"):
             graphs.open(session, name).count("edges", spend=dp.pure(1))
-    (numbers, people), (other, names) = read
+    (numbers, people), (other, names), (last, texts) = read
     assert people == list(range(30)) and names == NAMES
     assert numbers.ends.tolist() == by_hand("a", "b", people)
     assert other.ends.tolist() == by_hand("x", "y", names)
+    assert texts == sorted(TEXTS, key=str.encode) and last.ends.tolist() == by_hand("s", "t", texts)

@@ -47,9 +47,9 @@ class Engine(Protocol):
     def read_records(self, request: RecordRows, salt: bytes) -> pa.Table:
         """The rows that count with this salt, those that `run` counts: private, and the one thing here that are rows.
 
-        Columns are those of `RecordRows`: the cells of keys as int32, numbers as int64 with nulls, and `PERSON_COLUMN`,
-        where rows belong to people: the same number says the same person and nothing else, since one person more gives
-        others another number, and rows another order. Raises `DataError` as `run`.
+        Columns are those of `RecordRows`: the cells of keys as int32, or texts, numbers as int64 with nulls, and
+        `PERSON_COLUMN`, where rows belong to people: the same number says the same person and nothing else, since one
+        person more gives others another number, and rows another order. Raises `DataError` as `run`.
         """
         ...
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 
-__all__ = ["Graph"]
+__all__ = ["Graph", "as_pairs", "checked_vertices"]
 
 _MOST_VERTICES = 2**31
 """A pair of vertices is one number of 62 bits."""
@@ -44,7 +44,7 @@ class Graph:
     """What counts have worked out of the graph, so that it is not worked out again."""
 
     def __post_init__(self) -> None:
-        vertices, ends = _checked_vertices(self.vertices), _as_pairs(self.ends)
+        vertices, ends = checked_vertices(self.vertices), as_pairs(self.ends)
         ends = ends.copy() if ends is self.ends else ends
         keys = ends[:, 0] * vertices + ends[:, 1]
         if ends.size and (
@@ -85,7 +85,7 @@ class Graph:
         >>> Graph.from_pairs([(2, 0), (0, 2), (1, 1)]).ends.tolist()
         [[0, 2]]
         """
-        ends = _as_pairs(pairs)
+        ends = as_pairs(pairs)
         return cls.from_pieces([ends], int(ends.max(initial=-1)) + 1 if vertices is None else vertices)
 
     @classmethod
@@ -97,8 +97,8 @@ class Graph:
         >>> Graph.from_pieces([[(2, 0)], [(0, 2), (1, 1)]], 3).ends.tolist()
         [[0, 2]]
         """
-        n = _checked_vertices(vertices)
-        keys = np.concatenate([np.empty(0, np.int64), *(_keys(_as_pairs(piece), n) for piece in pieces)])
+        n = checked_vertices(vertices)
+        keys = np.concatenate([np.empty(0, np.int64), *(_keys(as_pairs(piece), n) for piece in pieces)])
         keys.sort()
         first = np.concatenate([[True], keys[1:] != keys[:-1]]) if keys.size else np.empty(0, np.bool_)
         keys = keys if first.all() else keys[first]
@@ -178,7 +178,8 @@ class Graph:
         return Graph(self.vertices, self.ends[(self.ends != vertex).all(axis=1)])
 
 
-def _checked_vertices(vertices: object) -> int:
+def checked_vertices(vertices: object) -> int:
+    """A number of vertices. Raises `ParameterError` for anything else."""
     if isinstance(vertices, bool) or not isinstance(vertices, int | np.integer) or not 0 <= vertices < _MOST_VERTICES:
         raise ParameterError(f"a graph has from 0 to {_MOST_VERTICES - 1} vertices, an integer")
     return int(vertices)
@@ -192,7 +193,8 @@ def _keys(ends: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     return (low * n + high)[low < high]
 
 
-def _as_pairs(pairs: ArrayLike) -> NDArray[np.int64]:
+def as_pairs(pairs: ArrayLike) -> NDArray[np.int64]:
+    """Pairs as int64, of shape (m, 2). Raises `ParameterError` for anything else."""
     try:
         array = np.asarray(pairs)
     except ValueError:

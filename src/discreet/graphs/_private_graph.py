@@ -11,6 +11,7 @@ from pyarrow import Table
 
 from discreet.errors import ParameterError
 from discreet.graphs._declared import declared_graph
+from discreet.graphs._directed_graph import Direction
 from discreet.graphs._questions import CountGraph, ReleaseDegrees
 from discreet.graphs.edge import (
     GraphCount,
@@ -53,7 +54,8 @@ class PrivateGraph:
 
     def __repr__(self) -> str:
         """The graph, and whom it protects."""
-        return f"<PrivateGraph {self.name}, which protects {_PROTECTED[self.declared.protects]}>"
+        protected = "an arc" if self.declared.directed else _PROTECTED[self.declared.protects]
+        return f"<PrivateGraph {self.name}, which protects {protected}>"
 
     def count(
         self, statistic: str, spend: Loss, *, cap: Cap | None = None, idempotency_key: str | None = None
@@ -67,7 +69,9 @@ class PrivateGraph:
             ``"degeneracy"``, which one edge moves by 1 at most; ``"triangles"``, ``"2-stars"`` and stars of more
             leaves, ``"4-cycles"``, ``"4-cliques"`` and larger ones, and ``"average clustering"``, the mean of local
             clustering over vertices, with noise scaled to smooth sensitivity; ``"global clustering"``, of triangles and
-            2-stars; and ``"degree assortativity"``, of four counts. Where people are protected, ``"edges"``,
+            2-stars; and ``"degree assortativity"``, of four counts. Of a directed graph ``"edges"``, which are arcs,
+            ``"density"``, ``"components"`` whatever the directions, ``"largest out-degree"``, ``"largest in-degree"``
+            and ``"reciprocity"``, the share of arcs that are returned. Where people are protected, ``"edges"``,
             ``"triangles"``, ``"2-stars"`` or ``"3-stars"``, under a cap.
         spend
             Where edges are protected, ε, or (ε, δ), of which the δ is not needed and not charged; or ρ. Of what an edge
@@ -112,22 +116,29 @@ class PrivateGraph:
         return counted
 
     def degrees(
-        self, spend: Loss, *, cap: Cap | None = None, idempotency_key: str | None = None
+        self,
+        spend: Loss,
+        *,
+        cap: Cap | None = None,
+        direction: Direction | None = None,
+        idempotency_key: str | None = None,
     ) -> GraphDegrees | NodePrivateDegrees:
         """The degrees: sorted where edges are protected, their distribution where people are. Raises as `count`.
 
-        One edge moves two sorted degrees by 1; noise on each is pooled where degrees are alike. Of people, degrees
+        One edge moves two sorted degrees by 1; noise on each is pooled where degrees are alike. Of a directed graph
+        they are those of a `direction`, ``"out"`` or ``"in"``, and one arc moves one of them by 1. Of people, degrees
         above a cap are cut: it is ``"bought"`` with a fifth of the spend, or ``"public"``, `max_degree` itself;
         `QueryError` if the policy names no column of people. Source: Hay, Li, Miklau and Jensen 2009; Day, Li and Lyu
         2016.
         """
-        return self.session.answer(ReleaseDegrees(self.name, spend, cap), idempotency_key=idempotency_key)
+        return self.session.answer(ReleaseDegrees(self.name, spend, cap, direction), idempotency_key=idempotency_key)
 
     def mixing(self, attribute: str, spend: Loss, *, idempotency_key: str | None = None) -> GraphMixing:
         """How many edges join each two values of a public attribute of vertices, and its assortativity.
 
         The attribute, ``"dept"`` or ``"people.dept"``, is a column of a public table, with its values as `keys`; the
         table's `key` names the vertex, or the column that `nodes` of the graph names. One edge moves one number by 1.
+        Of a directed graph the numbers are of arcs from each value to each.
         `QueryError` if there is no such column. Raises as `count`, also where people are protected. Source:
         ``proofs/graph_mixing.md``.
         """
@@ -200,7 +211,8 @@ class PrivateGraph:
     def meaning(self, edges: int, spend: Loss) -> str:
         """What a spend per edge is to a person with so many edges, in words. Costs nothing.
 
-        Neighbours that differ in k edges are k steps apart, so k ε protects them.
+        Neighbours that differ in k edges are k steps apart, so k ε protects them. Of a directed graph edges are arcs,
+        out and in: two people who are joined both ways have two between them.
         """
         if isinstance(edges, bool) or not isinstance(edges, int) or edges < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"edges must be an integer of 1 or more, got {edges!r}")
@@ -208,8 +220,9 @@ class PrivateGraph:
             return f"A person is protected with {in_words(spend)}, whatever the number of edges."
         kind, (amount, *_) = budget_of(spend)
         together = PureLoss(edges * amount) if kind in ("pure", "approx") else spend.group(edges)
+        one = "arc" if self.declared.directed else "edge"
         return (
-            f"One edge is protected with {in_words(spend)}. A person with {edges:,} edges is protected with "
+            f"One {one} is protected with {in_words(spend)}. A person with {edges:,} {one}s is protected with "
             f"{in_words(together)}."
         )
 

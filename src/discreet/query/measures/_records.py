@@ -29,14 +29,15 @@ class RecordRows:
     """The rows of a bounded aggregate, after the caps on a unit's rows; they are private.
 
     An engine gives them in batches, in no particular order. A row has the place of its value among a key's public ones,
-    and of each measure the whole number that it contributes, within the measure's limits, or null. One unit has at most
-    `bounded.max_rows` of them: see ``proofs/bounding.md``.
+    or the text itself where none are public, cut to `HELD_TEXT` characters, and of each measure the whole number that
+    it contributes, within the measure's limits, or null. One unit has at most `bounded.max_rows` of them: see
+    ``proofs/bounding.md``.
 
     Attributes
     ----------
     bounded
-        Which rows. Its keys are public, its measures are sums over all rows, of different arguments, and it has no
-        histograms, no cap on groups and no units.
+        Which rows. Its keys are public or texts, its measures are sums over all rows, of different arguments, and it
+        has no histograms, no cap on groups and no units.
 
     Raises `ParameterError` for what is no such request.
     """
@@ -49,8 +50,8 @@ class RecordRows:
             raise ParameterError("records have no histograms, units or cap on groups")
         if any(not isinstance(each, Sum) or each.beside or each.when or each.center for each in bounded.measures):
             raise ParameterError("records have sums over all rows alone, none of them centred")
-        private = [key.name for key in bounded.keys if key.values is None]
+        private = [key.name for key in bounded.keys if key.values is None and key.type != "string"]
         if private:
-            raise ParameterError(f"the keys {', '.join(private)} are private; records have public keys alone")
+            raise ParameterError(f"the keys {', '.join(private)} are private; records have public keys, or texts")
         if len({each.argument for each in bounded.measures}) < len(bounded.measures):
             raise ParameterError("a number is in the records twice; keep one")
