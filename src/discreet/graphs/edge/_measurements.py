@@ -13,7 +13,17 @@ import numpy as np
 from discreet.errors import LedgerError, ParameterError, QueryError
 from discreet.graphs import counts
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts import Cliques, ClusteringSum, Count, DegreeProducts, FourCycles, Stars, Triangles
+from discreet.graphs.counts import (
+    Cliques,
+    ClusteringSum,
+    Count,
+    CountedGraph,
+    DegreeProducts,
+    FourCycles,
+    Stars,
+    Triangles,
+    facts_of,
+)
 from discreet.graphs.edge._smooth_count import SmoothCount, pure_epsilon
 from discreet.prices import Additive, Prices, additive_from_json, additive_to_json, with_noise
 from discreet.privacy import ApproxLoss, Loss, PureLoss, RhoLoss, budget_of
@@ -51,18 +61,21 @@ COMPOUND: Mapping[str, Mapping[str, Fraction]] = {
 """Statistics of several counts, and which part of the spend each count has."""
 
 
-def _edges(graph: Graph) -> int:
-    return graph.edges
+def _edges(graph: Graph | CountedGraph) -> int:
+    return facts_of(graph).edges()
 
 
-def _largest_degree(graph: Graph) -> int:
-    return int(graph.degrees().max(initial=0))
+def _largest_degree(graph: Graph | CountedGraph) -> int:
+    return int(facts_of(graph).degree_counts()[0].max(initial=0))
 
 
-_MOVED_BY_ONE: Mapping[str, Callable[[Graph], int]] = {
+_OF_DEGREES: Mapping[str, Callable[[Graph | CountedGraph], int]] = {
     "edges": _edges,
-    "components": counts.components,
     "largest degree": _largest_degree,
+}
+_MOVED_BY_ONE: Mapping[str, Callable[[Any], int]] = {
+    **_OF_DEGREES,
+    "components": counts.components,
     "degeneracy": counts.degeneracy,
 }
 _LONGEST = 100
@@ -99,7 +112,7 @@ class Measurement:
         """What one of the noisy integer is of the statistic."""
         return self.mechanism.statistic.unit if isinstance(self.mechanism, SmoothCount) else Fraction(1)
 
-    def draw(self, graph: Graph) -> int:
+    def draw(self, graph: Graph | CountedGraph) -> int:
         """The statistic with noise. Costs `loss`, and charges nobody."""
         if isinstance(self.mechanism, SmoothCount):
             return self.mechanism.release(graph)
