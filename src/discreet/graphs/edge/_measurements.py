@@ -36,6 +36,7 @@ __all__ = [
     "Measurement",
     "additive_prices",
     "charged",
+    "countable_in_engine",
     "measurement",
     "measurement_from_json",
     "measurements",
@@ -78,6 +79,7 @@ _MOVED_BY_ONE: Mapping[str, Callable[[Any], int]] = {
     "components": counts.components,
     "degeneracy": counts.degeneracy,
 }
+_COUNTED_IN_ENGINE = ("edges", "density", "largest degree", "triangles", "k-stars", "global clustering", "degrees")
 _LONGEST = 100
 _ONE = Norms(1, 1, 1)
 
@@ -111,6 +113,16 @@ class Measurement:
     def unit(self) -> Fraction:
         """What one of the noisy integer is of the statistic."""
         return self.mechanism.statistic.unit if isinstance(self.mechanism, SmoothCount) else Fraction(1)
+
+    @property
+    def pairs(self) -> bool:
+        """Whether its noise depends on the neighbours of pairs of vertices."""
+        return isinstance(self.mechanism, SmoothCount)
+
+    @property
+    def triangles(self) -> bool:
+        """Whether it counts triangles."""
+        return isinstance(self.mechanism, SmoothCount) and isinstance(self.mechanism.statistic, Triangles)
 
     def draw(self, graph: Graph | CountedGraph) -> int:
         """The statistic with noise. Costs `loss`, and charges nobody."""
@@ -150,6 +162,18 @@ def measurements(statistic: str, vertices: int, spend: Loss) -> tuple[Measuremen
         counted = COMPOUND[statistic]
         return tuple(measurement(name, vertices, part_of(spend, share)) for name, share in counted.items())
     return (measurement("edges" if statistic == "density" else statistic, vertices, spend),)
+
+
+def countable_in_engine(measured: tuple[Measurement, ...]) -> None:
+    """Raise `QueryError` unless an engine can count all that is measured."""
+    for each in measured:
+        mechanism = each.mechanism
+        reads = mechanism.statistic.reads if isinstance(mechanism, SmoothCount) else ()
+        if CountedGraph not in reads and each.statistic not in _OF_DEGREES:
+            raise QueryError(
+                f"{each.statistic} are counted in memory alone; an engine counts {', '.join(_COUNTED_IN_ENGINE)}: open "
+                'the graph with counted="memory", or count one of these'
+            )
 
 
 def measurement_from_json(data: Mapping[str, Any]) -> Measurement:

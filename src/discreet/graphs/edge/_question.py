@@ -7,8 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.graphs._declared import EdgeTable, edge_table
-from discreet.graphs.edge._measurements import Measurement, additive_prices, charged, measurements
+from discreet.graphs._declared import Counted, EdgeTable, edge_table
+from discreet.graphs.edge._measurements import (
+    Measurement,
+    additive_prices,
+    charged,
+    countable_in_engine,
+    measurements,
+)
 from discreet.graphs.edge._release import GraphCount, GraphDegrees
 from discreet.policy import Policy
 from discreet.prices import Additive, additive_to_json, with_noise
@@ -24,7 +30,10 @@ DEGREES_MOVED = Norms(2, 2, 1)
 
 @dataclass(frozen=True)
 class PreparedCount(PreparedQuestion):
-    """A statistic of a graph that was checked; see `discreet.release.Prepared`."""
+    """A statistic of a graph that was checked; see `discreet.release.Prepared`.
+
+    Where it is counted is no part of what is asked: the same integers get the same noise.
+    """
 
     kind = "graph_count"
     counts: Literal["people", "edges"] = field(default="edges", init=False)
@@ -34,6 +43,7 @@ class PreparedCount(PreparedQuestion):
     measurements: tuple[Measurement, ...]
     loss: Loss
     policy: Policy
+    counted: Counted = "memory"
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -45,10 +55,15 @@ class PreparedCount(PreparedQuestion):
         }
 
     def answer(self, context: ReleaseContext) -> GraphCount:
-        """Read the edges, count, and add noise. Its loss is charged."""
+        """Read the edges or have them counted, and add noise. Its loss is charged."""
         steps = len(self.measurements) + 1
         context.step(0, steps)
-        graph = self.table.read(context)
+        if self.counted == "engine":
+            pairs = any(each.pairs for each in self.measurements)
+            triangles = any(each.triangles for each in self.measurements)
+            graph = self.table.count(context, pairs=pairs, triangles=triangles)
+        else:
+            graph = self.table.read(context)
         noisy: list[int] = []
         for done, each in enumerate(self.measurements, 1):
             context.step(done, steps)
@@ -75,6 +90,7 @@ class PreparedDegrees(PreparedQuestion):
     mechanism: Additive
     loss: Loss
     policy: Policy
+    counted: Counted = "memory"
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -82,9 +98,12 @@ class PreparedDegrees(PreparedQuestion):
         return {"graph": self.table.name, "degrees": "sorted", "noise": additive_to_json(self.mechanism)}
 
     def answer(self, context: ReleaseContext) -> GraphDegrees:
-        """Read the edges, sort the degrees, and add noise. Its loss is charged."""
+        """Read the edges or have them counted, sort the degrees, and add noise. Its loss is charged."""
         context.step(0, 2)
-        degrees = np.sort(self.table.read(context).degrees())[::-1]
+        if self.counted == "engine":
+            degrees = self.table.count(context).sorted_degrees()
+        else:
+            degrees = np.sort(self.table.read(context).degrees())[::-1]
         context.step(1, 2)
         noisy = with_noise(np.ascontiguousarray(degrees), self.mechanism)
         bare = GraphDegrees(self.table.name, self.mechanism, noisy, self.loss, {})
@@ -96,18 +115,26 @@ class PreparedDegrees(PreparedQuestion):
         return GraphDegrees.from_bytes(payload)
 
 
-def prepare_count(terms: Terms, graph: str, statistic: str, spend: Loss) -> PreparedCount:
+def prepare_count(terms: Terms, graph: str, statistic: str, spend: Loss, counted: Counted = "memory") -> PreparedCount:
     """Check a count under public terms. Raises `QueryError` and `ParameterError` for what cannot be answered."""
-    table = edge_table(terms.policy, graph)
-    terms.accept(table.plan.rows.bounded)
+    table = _table(terms, graph, counted)
     measured = measurements(statistic, table.vertices, spend)
-    return PreparedCount(table, statistic, measured, charged(spend), terms.policy)
+    if counted == "engine":
+        countable_in_engine(measured)
+    return PreparedCount(table, statistic, measured, charged(spend), terms.policy, counted)
 
 
-def prepare_degrees(terms: Terms, graph: str, spend: Loss) -> PreparedDegrees:
-    """Check degrees under public terms. Raises as `prepare_count`."""
+def _table(terms: Terms, graph: str, counted: Counted) -> EdgeTable:
     table = edge_table(terms.policy, graph)
     terms.accept(table.plan.rows.bounded)
+    if counted == "engine":
+        table.check_countable()
+    return table
+
+
+def prepare_degrees(terms: Terms, graph: str, spend: Loss, counted: Counted = "memory") -> PreparedDegrees:
+    """Check degrees under public terms. Raises as `prepare_count`."""
+    table = _table(terms, graph, counted)
     prices = additive_prices(spend, DEGREES_MOVED)
     mechanism = prices.measurement(prices.total)
-    return PreparedDegrees(table, mechanism, charged(spend), terms.policy)
+    return PreparedDegrees(table, mechanism, charged(spend), terms.policy, counted)
