@@ -58,13 +58,16 @@ def _degree_counts(queries: EdgeQueries, vertices: int) -> tuple[NDArray[np.int6
 
 
 def _other_neighbours(queries: EdgeQueries, degrees: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:
-    """See `other_neighbours`: of the first vertices, and of more of them as long as these do not decide."""
+    """See `other_neighbours`: of the first vertices, and of more of them as long as these do not decide.
+
+    How many are asked for is 64, 512, …: the number of those that have edges would be in the text of a query.
+    """
     vertices = int(times.sum())
     joined = int(times[degrees > 0].sum())
     most = _FIRST_HUBS
     while True:
         size = min(most, joined + 2, vertices)  # of vertices without edges one pair is as good as all
-        ends = np.array(queries.joined_hubs(size), np.int64).reshape(-1, 2)
+        ends = np.array(queries.joined_hubs(most), np.int64).reshape(-1, 2)
         rows = adjacency(size, np.concatenate([ends[:, 0], ends[:, 1]]), np.concatenate([ends[:, 1], ends[:, 0]]))
         points = open_pairs(rows, _highest(degrees, times, size), size if size > joined + 1 else vertices)
         if points is not None:
