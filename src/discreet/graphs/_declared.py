@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,24 @@ from discreet import noise
 from discreet.errors import QueryError
 from discreet.graphs._directed_graph import DirectedGraph
 from discreet.graphs._graph import Graph
+from discreet.graphs.counts import CountedGraph, count_in_engine
 from discreet.policy import DeclaredGraph, Key, Policy, Table
-from discreet.query import Feature, RecordPlan, plan_records
+from discreet.query import EdgeRows, Feature, RecordPlan, plan_records
 from discreet.release import ReleaseContext
 
-__all__ = ["AS_UNDIRECTED", "EdgeTable", "column_values", "declared_graph", "edge_table", "ends_of", "vertex_column"]
+__all__ = [
+    "AS_UNDIRECTED",
+    "Counted",
+    "EdgeTable",
+    "column_values",
+    "declared_graph",
+    "edge_table",
+    "ends_of",
+    "vertex_column",
+]
+
+Counted = Literal["memory", "engine"]
+"""Where a graph is counted: in memory, into which its edges are read, or in the engine that holds them."""
 
 AS_UNDIRECTED = "declare it without directed = true, and arcs both ways are one edge, which is protected"
 """What to do about a question that a directed graph does not answer."""
@@ -80,6 +93,22 @@ class EdgeTable:
             piece = table.slice(begin, _PIECE)
             ends = np.column_stack([self.numbers(piece, feature) for feature in self.plan.features])
             yield ends[(ends >= 0).all(axis=1)]
+
+    def check_countable(self) -> None:
+        """Raise `QueryError` unless an engine can count it: its vertices are all whole numbers within bounds."""
+        if self.first is None or any(feature.values is not None for feature in self.plan.features):
+            raise QueryError(
+                f"the vertices of {self.name} are listed by their keys, and an engine counts graphs of whole numbers "
+                'within bounds: number the vertices, or open the graph with counted="memory"'
+            )
+
+    def count(self, context: ReleaseContext, *, pairs: bool = False, triangles: bool = False) -> CountedGraph:
+        """What an engine counts of the graph, as `count_in_engine`: no edge leaves it. SENSITIVE."""
+        first, n = self.first or 0, self.vertices
+        request = EdgeRows(self.plan.rows, first, first + n - 1)
+        return context.query_edges(
+            request, lambda queries: count_in_engine(queries, n, pairs=pairs, triangles=triangles)
+        )
 
     def numbers(self, table: Any, feature: Feature) -> NDArray[np.int64]:
         """Which vertex each row of a column names, as a number from 0 on: −1 where it is none."""

@@ -9,10 +9,10 @@ from typing import Any, cast
 from numpy.typing import ArrayLike
 from pyarrow import Table
 
-from discreet.errors import ParameterError
-from discreet.graphs._declared import declared_graph
+from discreet.errors import ParameterError, QueryError
+from discreet.graphs._declared import Counted, declared_graph
 from discreet.graphs._directed_graph import Direction
-from discreet.graphs._questions import CountGraph, ReleaseDegrees
+from discreet.graphs._questions import CountGraph, ReleaseDegrees, check_counted
 from discreet.graphs.edge import (
     GraphCount,
     GraphCuts,
@@ -46,11 +46,14 @@ class PrivateGraph:
     ----------
     name, declared
         The graph of the policy, and what it declares.
+    counted
+        Where it is counted: in memory, or in the engine that holds its edges.
     """
 
     session: Session
     name: str
     declared: DeclaredGraph
+    counted: Counted = "memory"
 
     def __repr__(self) -> str:
         """The graph, and whom it protects."""
@@ -104,7 +107,8 @@ class PrivateGraph:
         >>> abs(triangles.value - 82_160) < 2_000, triangles.error() is None
         (True, True)
         """
-        return self.session.answer(CountGraph(self.name, statistic, spend, cap), idempotency_key=idempotency_key)
+        asked = CountGraph(self.name, statistic, spend, cap, self.counted)
+        return self.session.answer(asked, idempotency_key=idempotency_key)
 
     def clustering(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphCount:
         """The global clustering coefficient, three times the triangles by the 2-stars: half of the spend for each.
@@ -131,7 +135,8 @@ class PrivateGraph:
         `QueryError` if the policy names no column of people. Source: Hay, Li, Miklau and Jensen 2009; Day, Li and Lyu
         2016.
         """
-        return self.session.answer(ReleaseDegrees(self.name, spend, cap, direction), idempotency_key=idempotency_key)
+        asked = ReleaseDegrees(self.name, spend, cap, direction, self.counted)
+        return self.session.answer(asked, idempotency_key=idempotency_key)
 
     def mixing(self, attribute: str, spend: Loss, *, idempotency_key: str | None = None) -> GraphMixing:
         """How many edges join each two values of a public attribute of vertices, and its assortativity.
@@ -142,6 +147,7 @@ class PrivateGraph:
         `QueryError` if there is no such column. Raises as `count`, also where people are protected. Source:
         ``proofs/graph_mixing.md``.
         """
+        self._check_in_memory("mixing")
         return self.session.answer(ReleaseMixing(self.name, attribute, spend), idempotency_key=idempotency_key)
 
     def cuts(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphCuts:
@@ -152,6 +158,7 @@ class PrivateGraph:
         graph of more than 16,384 vertices, and for an ε below 0.001. Raises as `count`, also where people are
         protected. Source: ``proofs/graph_cuts.md``.
         """
+        self._check_in_memory("cuts")
         return self.session.answer(ReleaseCuts(self.name, spend), idempotency_key=idempotency_key)
 
     def synthetic(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphSynthesis:
@@ -161,6 +168,7 @@ class PrivateGraph:
         noisy numbers alone. Its vertices are nobody. Raises as `count`. Source: Seshadhri, Kolda and Pinar 2012 for the
         generator; ``proofs/graph_synthetic.md``.
         """
+        self._check_in_memory("synthetic")
         return self.session.answer(SynthesizeGraph(self.name, spend), idempotency_key=idempotency_key)
 
     def features(
@@ -194,6 +202,7 @@ class PrivateGraph:
 
         Source: Sajadmanesh, Shamsabadi, Bellet and Gatica-Perez 2023; ``proofs/graph_features.md``.
         """
+        self._check_in_memory("features")
         asked = AggregateFeatures(self.name, vectors, spend, hops)
         return self.session.answer(asked, idempotency_key=idempotency_key)
 
@@ -206,7 +215,7 @@ class PrivateGraph:
         triangles, the most common neighbours of two vertices. It changes no noise. Raises as `count` does before its
         charge, and `ParameterError` for another assumption, and any where people are protected.
         """
-        return _plan_of(self.session.prepare(CountGraph(self.name, statistic, spend, cap)), assume)
+        return _plan_of(self.session.prepare(CountGraph(self.name, statistic, spend, cap, self.counted)), assume)
 
     def meaning(self, edges: int, spend: Loss) -> str:
         """What a spend per edge is to a person with so many edges, in words. Costs nothing.
@@ -226,21 +235,48 @@ class PrivateGraph:
             f"{in_words(together)}."
         )
 
+    def _check_in_memory(self, asked: str) -> None:
+        """Raise `QueryError` if the graph is to be counted in its engine, which cannot answer this."""
+        if self.counted == "engine":
+            raise QueryError(
+                f'{asked} reads the edges into memory: open the graph with counted="memory", or count triangles, '
+                "stars, edges or degrees, which an engine does"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class _Named:
     """Asks a session's policy for a graph: never answered, and so never charged."""
 
     name: str
+    counted: Counted
 
     def prepare(self, terms: Terms) -> tuple[str, DeclaredGraph]:
+        check_counted(terms, self.name, self.counted)
         return declared_graph(terms.policy, self.name)
 
 
-def open_graph(session: Session, name: str) -> PrivateGraph:
-    """A graph of the session's policy. Costs nothing and touches no data. Raises `QueryError` if there is none."""
-    looked_up: Any = session.prepare(cast("Any", _Named(name)))
-    return PrivateGraph(session, *looked_up)
+def open_graph(session: Session, name: str, *, counted: Counted = "memory") -> PrivateGraph:
+    """A graph of the session's policy. Costs nothing and touches no data.
+
+    Parameters
+    ----------
+    session, name
+        The session, and the graph of its policy.
+    counted
+        Where edges, density, the largest degree, degrees, triangles, stars and global clustering are counted.
+        ``"memory"``: the edges are read into this process, some 150 bytes each; nothing else is as fast while they fit,
+        and everything can be asked. ``"engine"``: the engine that holds them joins and groups them in tables of its
+        own, spills to disk, and hands over a few numbers; vertices are whole numbers within bounds. You say which, and
+        no size of the graph does: that would tell of its edges. Both give the same integers the same noise, so what was
+        answered one way is free the other way.
+
+    Raises `QueryError` if there is no such graph, and for a graph of people in an engine; `ParameterError` for another
+    place.
+    """
+    looked_up: Any = session.prepare(cast("Any", _Named(name, counted)))
+    chosen, declared = looked_up
+    return PrivateGraph(session, chosen, declared, counted)
 
 
 def plan_count(policy: Policy, question: CountGraph, assume: Mapping[str, float] | None = None) -> GraphPlan | NodePlan:

@@ -13,7 +13,7 @@ from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
 from discreet.graphs.counts._adjacency import Adjacency, by_degree, from_hubs, pieces, sparse_rows, to_hubs
 
-__all__ = ["checked_size", "four_cycles", "stars", "triangles", "vertex_triangles", "wedges_closed"]
+__all__ = ["checked_size", "four_cycles", "stars", "stars_of_degrees", "triangles", "vertex_triangles", "wedges_closed"]
 
 
 def checked_size(k: object, least: int) -> int:
@@ -29,8 +29,12 @@ def stars(graph: Graph, k: int = 2) -> int:
     >>> stars(Graph.from_pairs([(0, 1), (0, 2), (0, 3)])), stars(Graph.from_pairs([(0, 1), (0, 2), (0, 3)]), 3)
     (3, 1)
     """
+    return stars_of_degrees(*np.unique(graph.degrees(), return_counts=True), k)
+
+
+def stars_of_degrees(degrees: NDArray[np.int64], times: NDArray[np.int64], k: int) -> int:
+    """How many k-stars there are, by how many times there is a vertex of each degree. SENSITIVE."""
     leaves = checked_size(k, 2)
-    degrees, times = np.unique(graph.degrees(), return_counts=True)
     return sum(n * comb(d, leaves) for d, n in zip(degrees.tolist(), times.tolist(), strict=True))
 
 
