@@ -2,6 +2,7 @@
 
 from discreet.graphs.edge._cuts import CUTS_KIND, GraphCuts, ReleaseCuts
 from discreet.graphs.edge._degrees import graphical, sorted_degrees
+from discreet.graphs.edge._ladder import Ladder, LadderLaw
 from discreet.graphs.edge._measurements import STATISTICS, Measurement, measurements
 from discreet.graphs.edge._mixing import ReleaseMixing, mixing_counts
 from discreet.graphs.edge._mixing_release import MIXING_KIND, GraphMixing
@@ -24,6 +25,8 @@ __all__ = [
     "GraphDegrees",
     "GraphMixing",
     "GraphPlan",
+    "Ladder",
+    "LadderLaw",
     "Measurement",
     "PreparedCount",
     "PreparedDegrees",
