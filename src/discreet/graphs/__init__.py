@@ -24,6 +24,7 @@ from discreet.graphs.edge import (
     ReleaseCuts,
     ReleaseMixing,
     SmoothCount,
+    recommend_count,
 )
 from discreet.graphs.features import FEATURES_KIND, AggregateFeatures, GraphFeatures, NoisyAggregation
 from discreet.graphs.node import (
@@ -69,4 +70,5 @@ __all__ = [
     "SynthesizeGraph",
     "open",
     "plan_count",
+    "recommend_count",
 ]
