@@ -61,11 +61,13 @@ def recommend_count(statistic: str | Count, *, nodes: int, spend: Loss, sample: 
 
     >>> from discreet.privacy import pure
     >>> advice = recommend_count("triangles", nodes=1_000, spend=pure(1))
-    >>> advice.options[0].name, advice.options[-1].name
-    ('SmoothCount', 'GlobalSensitivity')
+    >>> [option.name for option in advice.options][:3]
+    ['SmoothCount', 'SmoothSensitivity (student_t)', 'Ladder']
     """
     if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes < 2**31:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"nodes must be the public number of vertices, from 1 to {2**31 - 1}, got {nodes!r}")
+    if not isinstance(statistic, str | Count):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError("name a statistic of a graph by its name, such as 'triangles', or bring a Count")
     graphs = public_graphs(nodes) if sample is None else (_padded(sample, nodes),)
     if isinstance(statistic, str) and statistic in COMPOUND:
         parts = ", ".join(COMPOUND[statistic])
@@ -73,7 +75,7 @@ def recommend_count(statistic: str | Count, *, nodes: int, spend: Loss, sample: 
     try:
         count = statistic if isinstance(statistic, Count) else subgraph_count(statistic, nodes)
     except QueryError as error:
-        return _moved_by_one(statistic, nodes, spend, error)
+        return _moved_by_one(str(statistic), nodes, spend, error)
     if count.vertices != nodes:
         raise ParameterError(f"this statistic is for a graph of {count.vertices} vertices, and nodes is {nodes}")
     if not count.most:
@@ -94,14 +96,14 @@ def public_graphs(nodes: int) -> tuple[Graph, Graph]:
 
     >>> power_law, groups = public_graphs(2_000)
     >>> int(power_law.degrees().max()), int(groups.degrees().max())
-    (192, 28)
+    (223, 27)
     """
     joined = min(nodes, _MOST_JOINED)
     return _power_law(joined, nodes), _groups(joined, nodes)
 
 
 def _power_law(joined: int, nodes: int) -> Graph:
-    """Ends are spread in proportion to degrees, rank**(−1/1.4), which are at most the root of twenty times the vertices.
+    """Ends are spread in proportion to degrees, rank**(−1/1.4), and at most the root of twenty times the vertices.
 
     Above that root, vertices of the highest degree would be joined to each other by several edges.
     """
@@ -143,13 +145,14 @@ def _padded(sample: Any, nodes: int) -> Graph:
     return Graph(nodes, sample.ends)
 
 
-def _moved_by_one(statistic: Any, nodes: int, spend: Loss, unknown: QueryError) -> Recommendation:
+def _moved_by_one(statistic: str, nodes: int, spend: Loss, unknown: QueryError) -> Recommendation:
     """What an edge moves by 1 at most: noise of a public scale, and the best there is in the currency of the spend."""
     try:
         (only,) = measurements(statistic, nodes, spend)
     except QueryError:
         raise ParameterError(str(unknown)) from None
-    error = float(only.mechanism.std)  # type: ignore[union-attr]
+    assert not isinstance(only.mechanism, SmoothCount)
+    error = float(only.mechanism.std)
     if statistic == "density":
         error /= max(nodes * (nodes - 1) // 2, 1)
     why = "an edge moves it by 1 at most: noise of a public scale, on the exact number"
