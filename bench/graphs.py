@@ -7,7 +7,9 @@
 The folder has ``snap_CA-GrQc.txt`` and ``snap_facebook_combined.txt``: sizes in the first line, then edges; lines after
 the edges are coordinates, and are ignored. Errors are mean absolute ones, over as many draws, of the whole mechanism:
 the scale of the noise is computed once for each graph and ε, and drawn from each time. The ladder's are computed from
-its law (Zhang, Cormode, Procopiuc, Srivastava and Xiao 2015), with the same local sensitivities at every distance.
+its law (Zhang, Cormode, Procopiuc, Srivastava and Xiao 2015), with the same local sensitivities at every distance; the
+ladder that discreet ships is drawn from as well, and its error must be that of the law. What `discreet.recommend` says
+of the graph, which is public here, is printed too, with root mean square errors.
 
 --large asks a session on DuckDB for edges, degrees, 2-stars and triangles of a generated graph of so many rows, whose
 degrees fall as a power law of exponent 2.4 with a mean of 20, and prints CPU seconds and peak memory of the process.
@@ -29,7 +31,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.graphs import Graph, SmoothCount, counts
+from discreet.graphs import Graph, Ladder, SmoothCount, counts
 from discreet.graphs.counts import ClusteringSum, Stars, Triangles
 from discreet.graphs.edge import RandomizedGraph, mixing_counts, sorted_degrees
 from discreet.noise import discrete_laplace, rounded_pareto
@@ -56,7 +58,7 @@ def ladder_error(steps: Callable[[int], int], vertices: int, epsilon: float) -> 
     """The mean absolute error of the ladder: rungs of width A(G, k), each e**(−ε/2) times as likely as the last."""
     widths = np.array([steps(k) for k in range(2 * vertices)], float)
     weights = np.concatenate([[1.0], 2 * widths * np.exp(-epsilon / 2 * np.arange(1, len(widths) + 1))])
-    middles = np.concatenate([[0.0], np.cumsum(widths) - widths / 2])
+    middles = np.concatenate([[0.0], np.cumsum(widths) - (widths - 1) / 2])
     return float((weights * middles).sum() / weights.sum())
 
 
@@ -103,10 +105,27 @@ def subgraph_errors(name: str, graph: Graph, draws: int) -> bool:
             f"{name}: triangles at epsilon {epsilon}: {ours:,.0f}, ladder {ladder:,.0f}, ratio {ours / ladder:.3f} "
             f"(at most {GOAL}); noise of the local sensitivity, which is not private, {local / epsilon:,.0f}"
         )
+        law = Ladder(Triangles(graph.vertices), exact).law(graph)
+        drawn = float(np.mean(np.abs(np.array(law.draw(draws), float) - float(law.value))))
+        ok &= abs(law.mean_error / ladder - 1) < 1e-9 and abs(drawn / ladder - 1) < 10 / draws**0.5
+        print(f"{name}: ladder at epsilon {epsilon}: {drawn:,.0f} drawn, {law.mean_error:,.0f} by its law")
         own = drawn_error(SmoothCount(Stars(graph.vertices, 2), exact), graph, draws)
         ok &= own <= STARS_GOAL * stars / epsilon
         print(f"{name}: 2-stars at epsilon {epsilon}: {own:,.0f}, {own * epsilon / stars:.3f} x {stars}/epsilon")
     return bool(ok)
+
+
+def recommended(name: str, graph: Graph) -> None:
+    """What `discreet.recommend` says, with the graph as a public sample."""
+    import discreet as dp
+
+    for statistic in ("triangles", "2-stars"):
+        for spend in (dp.pure("0.1"), dp.approx(1, 1e-6), dp.rho("0.1"), dp.mu(1)):
+            advice, took = timed(
+                lambda at=(statistic, spend): dp.recommend(at[0], nodes=graph.vertices, spend=at[1], sample=graph)
+            )
+            errors = ", ".join(f"{each.name} {each.error:,.0f}" for each in advice.options)
+            print(f"{name}: {statistic} at {spend}: {errors}; in {took:.1f} CPU s")
 
 
 def clustering_error(name: str, graph: Graph, draws: int, goal: float) -> bool:
@@ -265,6 +284,7 @@ def compare(given: argparse.Namespace) -> None:
         print(f"{name}: {graph.vertices:,} vertices, {graph.edges:,} edges")
         count_times(name, graph)
         ok &= subgraph_errors(name, graph, given.draws)
+        recommended(name, graph)
         ok &= clustering_error(name, graph, given.draws, 0.005 if name == "CA-GrQc" else 0.002)
         average_clustering_errors(name, graph, given.draws)
         degree_assortativity_errors(name, graph, given.draws)

@@ -20,10 +20,12 @@ from discreet.graphs.edge import (
     GraphDegrees,
     GraphMixing,
     GraphPlan,
+    Ladder,
     RandomizedGraph,
     ReleaseCuts,
     ReleaseMixing,
     SmoothCount,
+    recommend_count,
 )
 from discreet.graphs.features import FEATURES_KIND, AggregateFeatures, GraphFeatures, NoisyAggregation
 from discreet.graphs.node import (
@@ -56,6 +58,7 @@ __all__ = [
     "GraphMixing",
     "GraphPlan",
     "GraphSynthesis",
+    "Ladder",
     "NodePlan",
     "NodePrivateCount",
     "NodePrivateDegrees",
@@ -69,4 +72,5 @@ __all__ = [
     "SynthesizeGraph",
     "open",
     "plan_count",
+    "recommend_count",
 ]

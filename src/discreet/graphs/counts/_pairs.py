@@ -41,7 +41,14 @@ def common_neighbours(graph: Graph) -> NDArray[np.int64]:
     >>> common_neighbours(Graph.from_pairs([(0, 1), (1, 2), (0, 2), (2, 3)])).tolist()
     [3, 3]
     """
-    rows = by_degree(graph)
+    if "common neighbours" not in graph.computed:
+        searched = _common_neighbours(by_degree(graph))
+        searched.flags.writeable = False
+        graph.computed["common neighbours"] = searched
+    return graph.computed["common neighbours"]
+
+
+def _common_neighbours(rows: Adjacency) -> NDArray[np.int64]:
     points = _all_open_pairs(rows)
     if not len(points):
         return np.empty(0, np.int64)

@@ -44,6 +44,7 @@ __all__ = [
     "measurement",
     "measurement_from_json",
     "measurements",
+    "subgraph_count",
 ]
 
 STATISTICS = (
@@ -183,7 +184,7 @@ def measurement(statistic: object, vertices: int, spend: Loss) -> Measurement:
     if statistic in _MOVED_BY_ONE:
         prices = additive_prices(spend, _ONE)
         return Measurement(str(statistic), prices.measurement(prices.total))
-    count = _subgraphs(statistic, vertices)
+    count = subgraph_count(statistic, vertices)
     return Measurement(str(statistic), SmoothCount.calibrate(spend, count))
 
 
@@ -220,7 +221,7 @@ def measurement_from_json(data: Mapping[str, Any], *, directed: bool = False) ->
             if len(epsilon) > _LONGEST:
                 raise LedgerError("a mechanism of this release has a parameter longer than any that it is run with")
             try:
-                count = _subgraphs(name, data["vertices"])
+                count = subgraph_count(name, data["vertices"])
             except QueryError:
                 raise LedgerError("the certificate names a statistic that no graph has") from None
             return Measurement(name, SmoothCount(count, from_exact_text(epsilon), shape))
@@ -277,7 +278,8 @@ def _of_arcs(statistic: object, spend: Loss) -> Measurement:
     return Measurement(measured, prices.measurement(prices.total), directed=True)
 
 
-def _subgraphs(name: object, vertices: int) -> Count:
+def subgraph_count(name: object, vertices: int) -> Count:
+    """The count of a name. Raises `QueryError` for a name that is none."""
     if isinstance(name, str):
         if name == "triangles":
             return Triangles(vertices)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import isqrt
 
 from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
@@ -135,6 +135,10 @@ class SmoothCount:
         """The mean absolute error, if S is `sensitivity`: public where that is an assumption, SENSITIVE if it is S."""
         return sensitivity / (float(self.rate) * (self.shape - 1))
 
+    def std(self, sensitivity: float) -> float:
+        """The standard deviation of the noise, if S is `sensitivity`: public or SENSITIVE as `mean_error` is."""
+        return sensitivity / float(self.rate) * math.sqrt(2 / ((self.shape - 1) * (self.shape - 2)))
+
     def error(self, sensitivity: float, level: float = 0.95) -> float:
         """How far an answer is from the count, at most, with probability `level`, if S is `sensitivity`.
 
@@ -170,4 +174,4 @@ def _root_down(square: Fraction) -> Fraction:
     >>> _root_down(Fraction(1, 4))
     Fraction(1, 2)
     """
-    return Fraction(isqrt(square.numerator * _ROOT_GRID**2 // square.denominator), _ROOT_GRID)
+    return Fraction(math.isqrt(square.numerator * _ROOT_GRID**2 // square.denominator), _ROOT_GRID)
