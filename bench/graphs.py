@@ -2,6 +2,7 @@
 
     python bench/graphs.py ../shared/data [--draws 10000]
     python bench/graphs.py --large 10000000
+    python bench/graphs.py --engines 1000000 [--where memory duckdb postgres spark] [--memory 2GB]
 
 The folder has ``snap_CA-GrQc.txt`` and ``snap_facebook_combined.txt``: sizes in the first line, then edges; lines after
 the edges are coordinates, and are ignored. Errors are mean absolute ones, over as many draws, of the whole mechanism:
@@ -12,6 +13,8 @@ of the graph, which is public here, is printed too, with root mean square errors
 
 --large asks a session on DuckDB for edges, degrees, 2-stars and triangles of a generated graph of so many rows, whose
 degrees fall as a power law of exponent 2.4 with a mean of 20, and prints CPU seconds and peak memory of the process.
+
+--engines counts such a graph in each engine: see ``bench/graphs_engines.py``.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ from discreet.graphs.counts import ClusteringSum, Stars, Triangles
 from discreet.graphs.edge import RandomizedGraph, mixing_counts, sorted_degrees
 from discreet.noise import discrete_laplace, rounded_pareto
 from discreet.sensitivity import smooth
+from graphs_engines import WAYS
+from graphs_engines import compare as compare_engines
 
 GRAPHS = {"CA-GrQc": "snap_CA-GrQc.txt", "facebook": "snap_facebook_combined.txt"}
 EPSILONS = (Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(2))
@@ -218,14 +223,19 @@ def generate(rows: int, path: Path) -> None:
     pq.write_table(pa.table(ends, ["a", "b"]), path)
 
 
-def large(rows: int) -> None:
-    import discreet as dp
-    from discreet import graphs
-
+def generated(rows: int) -> Path:
     path = Path(__file__).parent / "data" / f"power-law-{rows}.parquet"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
         subprocess.run([sys.executable, __file__, "--generate", str(path), "--large", str(rows)], check=True)
+    return path
+
+
+def large(rows: int) -> None:
+    import discreet as dp
+    from discreet import graphs
+
+    path = generated(rows)
     vertex = {"type": "int", "bounds": [0, rows // 10 - 1], "nullable": False}
     policy = {
         "version": "1",
@@ -250,14 +260,19 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--draws", type=int, default=10_000)
     parser.add_argument("--large", type=int)
+    parser.add_argument("--engines", type=int)
+    parser.add_argument("--where", nargs="+", choices=WAYS, default=WAYS)
+    parser.add_argument("--memory", help="DuckDB's limit with --engines, as 2GB")
     parser.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.generate is not None:
         generate(given.large, given.generate)
+    elif given.engines is not None:
+        compare_engines(given.engines, generated(given.engines), list(given.where), given.memory)
     elif given.large is not None:
         large(given.large)
     elif given.folder is None:
-        parser.error("name the folder of the graphs, or --large ROWS")
+        parser.error("name the folder of the graphs, or --large ROWS, or --engines ROWS")
     else:
         compare(given)
 

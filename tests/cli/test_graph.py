@@ -100,6 +100,23 @@ def test_people_are_protected_where_the_policy_says_so(cli: Any) -> None:
     assert "140" in cli("budget", "--ledger", "people.ledger").out
 
 
+def test_a_directed_graph_has_degrees_of_two_directions(cli: Any) -> None:
+    Path("ring.toml").write_text(POLICY + "directed = true\n")
+    asked = ("graph", "degrees", "ring", *SOURCES, "--epsilon", "60")
+    assert "direction" in cli(*asked).err
+    degrees = cli(*asked, "--direction", "out", "--format", "json", "-o", "out.json").json
+    assert degrees["degrees"] == [1] * 10 and degrees["direction"] == "out"
+    assert "out-degrees of ring" in " ".join(cli(*asked, "--direction", "out", "--plot", "out.svg").out.split())
+    count = cli("graph", "count", "ring", "reciprocity", *SOURCES, "--epsilon", "60", "-o", "back.json")
+    assert "one arc is protected" in " ".join(count.out.split())
+    for name in ("out.json", "back.json"):
+        assert cli("verify", name, "--ledger", "ring.ledger").code == 0
+    refused = cli("graph", "count", "ring", "triangles", *SOURCES, "--epsilon", "1")
+    assert refused.code != 0 and "without directed = true" in " ".join(refused.err.split())
+    planned = cli("graph", "plan", "ring", "largest in-degree", "--policy", "ring.toml", "--epsilon", "1")
+    assert "which one arc moves by 1" in planned.out
+
+
 PUBLIC = """[tables.people]
 public = true
 key = "id"

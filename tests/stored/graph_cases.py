@@ -37,6 +37,10 @@ NODES: dict[str, Any] = EDGES | {
         "town": {"edges": "ties", "ends": ["a", "b"], "protects": "node", "nodes": "people.id", "max_degree": 20}
     },
 }
+ARCS: dict[str, Any] = EDGES | {
+    "graphs": {"town": {"edges": "ties", "ends": ["a", "b"], "protects": "edge", "directed": True}},
+}
+UNITS = {"edges": EDGES, "people": NODES, "arcs": ARCS}
 PURE, GAUSSIAN = dp.pure(2), dp.approx(2, "1/1000")
 
 
@@ -51,8 +55,8 @@ def tables() -> dict[str, pa.Table]:
 
 
 def policy(unit: str) -> dict[str, Any]:
-    """Of the ledger that counts edges, or of that which counts people."""
-    return EDGES if unit == "edges" else NODES
+    """Of the ledger that counts edges, of that which counts people, or of that which counts arcs."""
+    return UNITS[unit]
 
 
 def sources(unit: str) -> dict[str, pa.Table]:
@@ -73,6 +77,13 @@ def asked(unit: str) -> dict[str, Callable[[dp.Session], Any]]:
             "node-count-stars": town(lambda g: g.count("2-stars", PURE, cap="public")),
             "node-degrees": town(lambda g: g.degrees(PURE)),
             "node-degrees-public": town(lambda g: g.degrees(GAUSSIAN, cap="public")),
+        }
+    if unit == "arcs":
+        return {
+            "count-arcs": town(lambda g: g.count("edges", PURE)),
+            "count-reciprocity": town(lambda g: g.count("reciprocity", PURE)),
+            "degrees-out": town(lambda g: g.degrees(PURE, direction="out")),
+            "mixing-arcs": town(lambda g: g.mixing("places.place", PURE)),
         }
     vectors = np.column_stack([np.arange(40) % 3, np.arange(40) % 5]).astype(float)
     return {

@@ -1,6 +1,6 @@
 """Make the files of graphs that later versions must go on reading. Never to mend a failing test.
 
-python tests/stored/make_graphs.py FOLDER
+python tests/stored/make_graphs.py FOLDER [UNIT ...]
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import graph_cases as cases
 import discreet as dp
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, units: list[str]) -> None:
     folder.mkdir(parents=True)
     expected: dict[str, dict[str, object]] = {}
-    for unit in ("edges", "people"):
+    for unit in units or cases.UNITS:
         expected[unit] = {}
         with dp.connect(cases.sources(unit), cases.policy(unit), folder / f"{unit}.ledger") as session:
             for name, ask in cases.asked(unit).items():
@@ -28,4 +28,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

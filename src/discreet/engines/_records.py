@@ -35,7 +35,7 @@ class RecordBatches:
 
     def __init__(self, request: RecordRows) -> None:
         self._bounded = request.bounded
-        self._readers = [KeyCells.of_key(key).reader() for key in request.bounded.keys]
+        self._readers = [None if key.values is None else KeyCells.of_key(key).reader() for key in request.bounded.keys]
         self._batches: list[pa.RecordBatch] = []
 
     def add(self, columns: list[pa.Array[Any]], rows: int) -> None:
@@ -47,7 +47,12 @@ class RecordBatches:
         if self._bounded.unit is not None:
             arrays[PERSON_COLUMN] = left.pop(0).cast(pa.int64())
         for i, (key, read) in enumerate(zip(self._bounded.keys, self._readers, strict=True)):
-            cells = read(left.pop(0))
+            column = left.pop(0)
+            if read is None:
+                public &= column.is_valid().to_numpy(zero_copy_only=False)
+                arrays[category_column(i)] = column.cast(pa.string())
+                continue
+            cells = read(column)
             known = (cells >= 0) & (cells < len(key.values or ()))
             public &= known
             arrays[category_column(i)] = pa.array(np.where(known, cells, 0).astype(np.int32))

@@ -4,6 +4,7 @@ Two graphs are neighbours if they differ in one edge (edge privacy), or in one v
 The second is far stronger: with ε per edge, a person with k edges is protected with kε.
 """
 
+from discreet.graphs._directed_graph import DirectedGraph
 from discreet.graphs._graph import Graph
 from discreet.graphs._private_graph import PrivateGraph, plan_count
 from discreet.graphs._private_graph import open_graph as open  # noqa: A004
@@ -48,6 +49,7 @@ __all__ = [
     "AggregateFeatures",
     "CountGraph",
     "CutEstimate",
+    "DirectedGraph",
     "Graph",
     "GraphCount",
     "GraphCuts",

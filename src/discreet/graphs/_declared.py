@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
 from discreet.errors import QueryError
+from discreet.graphs._directed_graph import DirectedGraph
 from discreet.graphs._graph import Graph
+from discreet.graphs.counts import CountedGraph, count_in_engine
 from discreet.policy import DeclaredGraph, Key, Policy, Table
-from discreet.query import Feature, RecordPlan, plan_records
+from discreet.query import EdgeRows, Feature, RecordPlan, plan_records
 from discreet.release import ReleaseContext
 
-__all__ = ["EdgeTable", "column_values", "declared_graph", "edge_table", "ends_of", "vertex_column"]
+__all__ = [
+    "AS_UNDIRECTED",
+    "Counted",
+    "EdgeTable",
+    "column_values",
+    "declared_graph",
+    "edge_table",
+    "ends_of",
+    "vertex_column",
+]
 
+Counted = Literal["memory", "engine"]
+"""Where a graph is counted: in memory, into which its edges are read, or in the engine that holds them."""
+
+AS_UNDIRECTED = "declare it without directed = true, and arcs both ways are one edge, which is protected"
+"""What to do about a question that a directed graph does not answer."""
+_PIECE = 2**22
 _FURTHEST = 2**30
 """Whole numbers up to here are read as they are: records are on grids of so many steps."""
 
@@ -59,10 +76,39 @@ class EdgeTable:
 
     def read(self, context: ReleaseContext) -> Graph:
         """The graph: rows with an end that is no vertex do not count. SENSITIVE."""
-        table = context.read_records(self.plan.rows, noise.secret(16))
-        ends = [self.numbers(table, feature) for feature in self.plan.features]
-        there = (ends[0] >= 0) & (ends[1] >= 0)
-        return Graph.from_pairs(np.column_stack(ends)[there], self.vertices)
+        return Graph.from_pieces(self._pairs(context.read_records(self.plan.rows, noise.secret(16))), self.vertices)
+
+    def read_declared(self, context: ReleaseContext) -> Graph | DirectedGraph:
+        """The graph, directed where the policy says so. SENSITIVE."""
+        return self.read_directed(context) if self.declared.directed else self.read(context)
+
+    def read_directed(self, context: ReleaseContext) -> DirectedGraph:
+        """The graph with an arc from the first end of each row to the second. SENSITIVE."""
+        pieces = self._pairs(context.read_records(self.plan.rows, noise.secret(16)))
+        return DirectedGraph.from_pairs(np.concatenate([np.empty((0, 2), np.int64), *pieces]), self.vertices)
+
+    def _pairs(self, table: Any) -> Iterator[NDArray[np.int64]]:
+        """The ends of each row, of rows whose ends are vertices, in pieces: what is read is never there twice."""
+        for begin in range(0, table.num_rows, _PIECE):
+            piece = table.slice(begin, _PIECE)
+            ends = np.column_stack([self.numbers(piece, feature) for feature in self.plan.features])
+            yield ends[(ends >= 0).all(axis=1)]
+
+    def check_countable(self) -> None:
+        """Raise `QueryError` unless an engine can count it: its vertices are all whole numbers within bounds."""
+        if self.first is None or any(feature.values is not None for feature in self.plan.features):
+            raise QueryError(
+                f"the vertices of {self.name} are listed by their keys, and an engine counts graphs of whole numbers "
+                'within bounds: number the vertices, or open the graph with counted="memory"'
+            )
+
+    def count(self, context: ReleaseContext, *, pairs: bool = False, triangles: bool = False) -> CountedGraph:
+        """What an engine counts of the graph, as `count_in_engine`: no edge leaves it. SENSITIVE."""
+        first, n = self.first or 0, self.vertices
+        request = EdgeRows(self.plan.rows, first, first + n - 1)
+        return context.query_edges(
+            request, lambda queries: count_in_engine(queries, n, pairs=pairs, triangles=triangles)
+        )
 
     def numbers(self, table: Any, feature: Feature) -> NDArray[np.int64]:
         """Which vertex each row of a column names, as a number from 0 on: −1 where it is none."""
@@ -82,16 +128,21 @@ class EdgeTable:
         return np.array([*mapped, -1], np.int64)[read]
 
 
-def edge_table(policy: Policy, name: object) -> EdgeTable:
-    """The edges of a graph that protects edges, under public terms.
+def edge_table(policy: Policy, name: object, *, directed: bool = False) -> EdgeTable:
+    """The edges of a graph that protects edges, under public terms; a directed one where that can be answered.
 
-    Raises `QueryError` for no such graph, and for one that protects people.
+    Raises `QueryError` for no such graph, for one that protects people, and for a directed one unless it is `directed`
+    that is asked for.
     """
     chosen, declared = declared_graph(policy, name)
     if declared.protects != "edge":
         raise QueryError(
             f"the graph {chosen} protects people, and this is answered with the privacy of edges alone; count edges or "
             "triangles, or ask for degrees"
+        )
+    if declared.directed and not directed:
+        raise QueryError(
+            f"the graph {chosen} is directed, and this is answered of undirected graphs alone: {AS_UNDIRECTED}"
         )
     home, column = vertex_column(declared)
     vertices = policy.tables[home].columns[column]
@@ -114,13 +165,14 @@ def vertex_column(declared: DeclaredGraph) -> tuple[str, str]:
 
 def ends_of(policy: Policy, declared: DeclaredGraph) -> RecordPlan:
     """Every row of the edges with two ends that can be vertices: as they are, whoever they belong to. SENSITIVE."""
-    return column_values(policy, declared.edges, *declared.ends)
+    return column_values(policy, declared.edges, *declared.ends, texts=declared.protects == "node")
 
 
-def column_values(policy: Policy, table: str, *names: str) -> RecordPlan:
+def column_values(policy: Policy, table: str, *names: str, texts: bool = False) -> RecordPlan:
     """Every row of a table, uncapped, on which these columns have values, and are within their bounds. SENSITIVE.
 
-    Raises `QueryError` for bounds within which two whole numbers would be read as one.
+    With `texts` columns without keys are read as they are. Raises `QueryError` for bounds within which two whole
+    numbers would be read as one.
     """
     columns = policy.tables[table].columns
     conditions = [f"{_quoted(name)} IS NOT NULL" for name in names]
@@ -132,9 +184,9 @@ def column_values(policy: Policy, table: str, *names: str) -> RecordPlan:
     uncapped = Policy(
         version=policy.version, relation=policy.relation, tables={table: Table(unit="rows", columns=columns)}
     )
-    plan = plan_records(select, uncapped)
+    plan = plan_records(select, uncapped, texts=texts)
     for name, feature in zip(names, plan.features, strict=True):
-        if feature.values is None and feature.step != 1:
+        if feature.is_number and feature.step != 1:
             raise QueryError(
                 f"{table}.{name} has bounds beyond {_FURTHEST:,}, where two vertices could be read as one: number the "
                 "vertices from 0, or list their keys"

@@ -9,9 +9,10 @@ from typing import Any, cast
 from numpy.typing import ArrayLike
 from pyarrow import Table
 
-from discreet.errors import ParameterError
-from discreet.graphs._declared import declared_graph
-from discreet.graphs._questions import CountGraph, ReleaseDegrees
+from discreet.errors import ParameterError, QueryError
+from discreet.graphs._declared import Counted, declared_graph
+from discreet.graphs._directed_graph import Direction
+from discreet.graphs._questions import CountGraph, ReleaseDegrees, check_counted
 from discreet.graphs.edge import (
     GraphCount,
     GraphCuts,
@@ -45,15 +46,19 @@ class PrivateGraph:
     ----------
     name, declared
         The graph of the policy, and what it declares.
+    counted
+        Where it is counted: in memory, or in the engine that holds its edges.
     """
 
     session: Session
     name: str
     declared: DeclaredGraph
+    counted: Counted = "memory"
 
     def __repr__(self) -> str:
         """The graph, and whom it protects."""
-        return f"<PrivateGraph {self.name}, which protects {_PROTECTED[self.declared.protects]}>"
+        protected = "an arc" if self.declared.directed else _PROTECTED[self.declared.protects]
+        return f"<PrivateGraph {self.name}, which protects {protected}>"
 
     def count(
         self, statistic: str, spend: Loss, *, cap: Cap | None = None, idempotency_key: str | None = None
@@ -67,7 +72,9 @@ class PrivateGraph:
             ``"degeneracy"``, which one edge moves by 1 at most; ``"triangles"``, ``"2-stars"`` and stars of more
             leaves, ``"4-cycles"``, ``"4-cliques"`` and larger ones, and ``"average clustering"``, the mean of local
             clustering over vertices, with noise scaled to smooth sensitivity; ``"global clustering"``, of triangles and
-            2-stars; and ``"degree assortativity"``, of four counts. Where people are protected, ``"edges"``,
+            2-stars; and ``"degree assortativity"``, of four counts. Of a directed graph ``"edges"``, which are arcs,
+            ``"density"``, ``"components"`` whatever the directions, ``"largest out-degree"``, ``"largest in-degree"``
+            and ``"reciprocity"``, the share of arcs that are returned. Where people are protected, ``"edges"``,
             ``"triangles"``, ``"2-stars"`` or ``"3-stars"``, under a cap.
         spend
             Where edges are protected, ε, or (ε, δ), of which the δ is not needed and not charged; or ρ. Of what an edge
@@ -100,7 +107,8 @@ class PrivateGraph:
         >>> abs(triangles.value - 82_160) < 2_000, triangles.error() is None
         (True, True)
         """
-        return self.session.answer(CountGraph(self.name, statistic, spend, cap), idempotency_key=idempotency_key)
+        asked = CountGraph(self.name, statistic, spend, cap, self.counted)
+        return self.session.answer(asked, idempotency_key=idempotency_key)
 
     def clustering(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphCount:
         """The global clustering coefficient, three times the triangles by the 2-stars: half of the spend for each.
@@ -112,25 +120,34 @@ class PrivateGraph:
         return counted
 
     def degrees(
-        self, spend: Loss, *, cap: Cap | None = None, idempotency_key: str | None = None
+        self,
+        spend: Loss,
+        *,
+        cap: Cap | None = None,
+        direction: Direction | None = None,
+        idempotency_key: str | None = None,
     ) -> GraphDegrees | NodePrivateDegrees:
         """The degrees: sorted where edges are protected, their distribution where people are. Raises as `count`.
 
-        One edge moves two sorted degrees by 1; noise on each is pooled where degrees are alike. Of people, degrees
+        One edge moves two sorted degrees by 1; noise on each is pooled where degrees are alike. Of a directed graph
+        they are those of a `direction`, ``"out"`` or ``"in"``, and one arc moves one of them by 1. Of people, degrees
         above a cap are cut: it is ``"bought"`` with a fifth of the spend, or ``"public"``, `max_degree` itself;
         `QueryError` if the policy names no column of people. Source: Hay, Li, Miklau and Jensen 2009; Day, Li and Lyu
         2016.
         """
-        return self.session.answer(ReleaseDegrees(self.name, spend, cap), idempotency_key=idempotency_key)
+        asked = ReleaseDegrees(self.name, spend, cap, direction, self.counted)
+        return self.session.answer(asked, idempotency_key=idempotency_key)
 
     def mixing(self, attribute: str, spend: Loss, *, idempotency_key: str | None = None) -> GraphMixing:
         """How many edges join each two values of a public attribute of vertices, and its assortativity.
 
         The attribute, ``"dept"`` or ``"people.dept"``, is a column of a public table, with its values as `keys`; the
         table's `key` names the vertex, or the column that `nodes` of the graph names. One edge moves one number by 1.
+        Of a directed graph the numbers are of arcs from each value to each.
         `QueryError` if there is no such column. Raises as `count`, also where people are protected. Source:
         ``proofs/graph_mixing.md``.
         """
+        self._check_in_memory("mixing")
         return self.session.answer(ReleaseMixing(self.name, attribute, spend), idempotency_key=idempotency_key)
 
     def cuts(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphCuts:
@@ -141,6 +158,7 @@ class PrivateGraph:
         graph of more than 16,384 vertices, and for an ε below 0.001. Raises as `count`, also where people are
         protected. Source: ``proofs/graph_cuts.md``.
         """
+        self._check_in_memory("cuts")
         return self.session.answer(ReleaseCuts(self.name, spend), idempotency_key=idempotency_key)
 
     def synthetic(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphSynthesis:
@@ -150,6 +168,7 @@ class PrivateGraph:
         noisy numbers alone. Its vertices are nobody. Raises as `count`. Source: Seshadhri, Kolda and Pinar 2012 for the
         generator; ``proofs/graph_synthetic.md``.
         """
+        self._check_in_memory("synthetic")
         return self.session.answer(SynthesizeGraph(self.name, spend), idempotency_key=idempotency_key)
 
     def features(
@@ -183,6 +202,7 @@ class PrivateGraph:
 
         Source: Sajadmanesh, Shamsabadi, Bellet and Gatica-Perez 2023; ``proofs/graph_features.md``.
         """
+        self._check_in_memory("features")
         asked = AggregateFeatures(self.name, vectors, spend, hops)
         return self.session.answer(asked, idempotency_key=idempotency_key)
 
@@ -195,12 +215,13 @@ class PrivateGraph:
         triangles, the most common neighbours of two vertices. It changes no noise. Raises as `count` does before its
         charge, and `ParameterError` for another assumption, and any where people are protected.
         """
-        return _plan_of(self.session.prepare(CountGraph(self.name, statistic, spend, cap)), assume)
+        return _plan_of(self.session.prepare(CountGraph(self.name, statistic, spend, cap, self.counted)), assume)
 
     def meaning(self, edges: int, spend: Loss) -> str:
         """What a spend per edge is to a person with so many edges, in words. Costs nothing.
 
-        Neighbours that differ in k edges are k steps apart, so k ε protects them.
+        Neighbours that differ in k edges are k steps apart, so k ε protects them. Of a directed graph edges are arcs,
+        out and in: two people who are joined both ways have two between them.
         """
         if isinstance(edges, bool) or not isinstance(edges, int) or edges < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"edges must be an integer of 1 or more, got {edges!r}")
@@ -208,10 +229,19 @@ class PrivateGraph:
             return f"A person is protected with {in_words(spend)}, whatever the number of edges."
         kind, (amount, *_) = budget_of(spend)
         together = PureLoss(edges * amount) if kind in ("pure", "approx") else spend.group(edges)
+        one = "arc" if self.declared.directed else "edge"
         return (
-            f"One edge is protected with {in_words(spend)}. A person with {edges:,} edges is protected with "
+            f"One {one} is protected with {in_words(spend)}. A person with {edges:,} {one}s is protected with "
             f"{in_words(together)}."
         )
+
+    def _check_in_memory(self, asked: str) -> None:
+        """Raise `QueryError` if the graph is to be counted in its engine, which cannot answer this."""
+        if self.counted == "engine":
+            raise QueryError(
+                f'{asked} reads the edges into memory: open the graph with counted="memory", or count triangles, '
+                "stars, edges or degrees, which an engine does"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,15 +249,34 @@ class _Named:
     """Asks a session's policy for a graph: never answered, and so never charged."""
 
     name: str
+    counted: Counted
 
     def prepare(self, terms: Terms) -> tuple[str, DeclaredGraph]:
+        check_counted(terms, self.name, self.counted)
         return declared_graph(terms.policy, self.name)
 
 
-def open_graph(session: Session, name: str) -> PrivateGraph:
-    """A graph of the session's policy. Costs nothing and touches no data. Raises `QueryError` if there is none."""
-    looked_up: Any = session.prepare(cast("Any", _Named(name)))
-    return PrivateGraph(session, *looked_up)
+def open_graph(session: Session, name: str, *, counted: Counted = "memory") -> PrivateGraph:
+    """A graph of the session's policy. Costs nothing and touches no data.
+
+    Parameters
+    ----------
+    session, name
+        The session, and the graph of its policy.
+    counted
+        Where edges, density, the largest degree, degrees, triangles, stars and global clustering are counted.
+        ``"memory"``: the edges are read into this process, some 150 bytes each; nothing else is as fast while they fit,
+        and everything can be asked. ``"engine"``: the engine that holds them joins and groups them in tables of its
+        own, spills to disk, and hands over a few numbers; vertices are whole numbers within bounds. You say which, and
+        no size of the graph does: that would tell of its edges. Both give the same integers the same noise, so what was
+        answered one way is free the other way.
+
+    Raises `QueryError` if there is no such graph, and for a graph of people in an engine; `ParameterError` for another
+    place.
+    """
+    looked_up: Any = session.prepare(cast("Any", _Named(name, counted)))
+    chosen, declared = looked_up
+    return PrivateGraph(session, chosen, declared, counted)
 
 
 def plan_count(policy: Policy, question: CountGraph, assume: Mapping[str, float] | None = None) -> GraphPlan | NodePlan:

@@ -92,6 +92,15 @@ class Policy(StrictModel):
                 )
         if len({graph.protects for graph in self.graphs.values()}) > 1:
             raise ValueError("graphs that protect edges and graphs that protect people need a policy and a ledger each")
+        directed: dict[str, set[bool]] = {}
+        for graph in self.graphs.values():
+            directed.setdefault(graph.edges, set()).add(graph.directed)
+        for table, ways in directed.items():
+            if len(ways) > 1:
+                raise ValueError(
+                    f"an edge of {table} is one arc in one graph and arcs both ways in another, and a ledger counts "
+                    "one of them: give the graphs a policy and a ledger each"
+                )
         if len({name.casefold() for name in self.graphs}) < len(self.graphs):
             raise ValueError("graph names may not differ by case alone")
         folded = [name.casefold() for name in self.tables]
@@ -171,6 +180,8 @@ class Policy(StrictModel):
         content = self.model_dump()
         for table in content["tables"].values():
             _drop_defaults(table, Table, ("public", "key"))
+        for graph in content["graphs"].values():
+            _drop_defaults(graph, DeclaredGraph, ("directed",))
         _drop_defaults(content, Policy, ("people", "part", "graphs"))
         if content["budget"] is not None:
             _drop_defaults(content["budget"], Budget, ("every", "until"))

@@ -124,14 +124,17 @@ class DeclaredGraph(StrictModel):
 
     `ends` are the two columns that hold the ends of an edge. `nodes` is the column, ``"people.id"``, whose public
     values are the vertices; the public values of the ends if it is not given. Under ``"edge"`` the vertices are public.
-    Under ``"node"`` it is the column that names a person, and a vertex is a person who is there. Loops and repeats do
-    not count, nor does a direction. `max_degree` is, under ``"node"``, a public cap.
+    Under ``"node"`` it is the column that names a person, and a vertex is a person who is there: a whole number between
+    bounds, or a text, with keys or without. Loops and repeats do
+    not count, nor does a direction unless the graph is `directed`, from the first end to the second: then one arc is
+    protected. `max_degree` is, under ``"node"``, a public cap.
     """
 
     edges: str
     ends: Annotated[list[str], Field(min_length=2, max_length=2)]
     protects: Literal["edge", "node"]
     nodes: str | None = None
+    directed: StrictBool = False
     max_degree: Cap | None = None
 
     def check(self, tables: Mapping[str, Table], relation: Relation) -> None:
@@ -156,8 +159,12 @@ class DeclaredGraph(StrictModel):
         for place, name in ((table, self.ends[0]), (table, self.ends[1]), (tables[home], column)):
             declared = place.columns[name]
             if declared.keys is None and not (declared.type == "int" and declared.bounds):
-                known = "the vertices are public" if self.protects == "edge" else "what a vertex can be is public"
-                raise ValueError(f"under {self.protects} privacy {known}: give {name} keys, or bounds of whole numbers")
+                if self.protects == "edge":
+                    raise ValueError(
+                        f"under edge privacy the vertices are public: give {name} keys, or bounds of whole numbers"
+                    )
+                if declared.type == "int":
+                    raise ValueError(f"people who are whole numbers have public bounds: give {name} bounds, or keys")
 
     def _check_edges(self, table: Table, relation: Relation) -> None:
         if table.unit != "rows":
@@ -168,6 +175,11 @@ class DeclaredGraph(StrictModel):
             raise ValueError('max_degree is for protects = "node"; leave it out')
 
     def _check_people(self, table: Table, relation: Relation) -> None:
+        if self.directed:
+            raise ValueError(
+                'directed = true is for protects = "edge": a person comes or goes with all arcs, out and in, so leave '
+                "it out, and people who are joined either way are joined by one edge"
+            )
         if not {table.columns[end].type for end in self.ends} <= {"int", "string"}:
             raise ValueError('with protects = "node" people are whole numbers or texts: declare the ends so')
         if not table.by_ends:

@@ -46,6 +46,7 @@ class Feature:
         Whether it may be null on a row.
     values
         Of a category its public values, null among them where it may be; None of a number. A row has a place in them.
+        None of a text that is read as it is, too.
     type
         Of a category.
     step, lower, upper
@@ -66,8 +67,8 @@ class Feature:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a number, not a category."""
-        return self.values is None
+        """Whether it is a number, not a category or a text."""
+        return self.values is None and self.type != "string"
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
@@ -102,11 +103,12 @@ class RecordPlan:
 
 
 @with_room
-def plan_records(query: Query, policy: Policy) -> RecordPlan:
+def plan_records(query: Query, policy: Policy, *, texts: bool = False) -> RecordPlan:
     """Check a SELECT without aggregates against a policy. Costs nothing and touches no data.
 
     Numbers have the bounds that follow from those of columns, and are moved into them; texts, truth values and dates
-    have public values, and rows with others do not count. Of one person as many rows count as caps allow.
+    have public values, and rows with others do not count. Of one person as many rows count as caps allow. With `texts`,
+    columns of texts without public values are read as they are, up to `HELD_TEXT` characters.
 
     Raises `QueryError` for what is not supported, and for a column without bounds or public values.
 
@@ -118,10 +120,10 @@ def plan_records(query: Query, policy: Policy) -> RecordPlan:
     [('decade', True, None), ('site', False, ('a', 'b', None)), ('old', False, (False, True, None))]
     """
     with refusals():
-        return _plan(parse(text_of(query)), policy)
+        return _plan(parse(text_of(query)), policy, texts)
 
 
-def _plan(select: exp.Select, policy: Policy) -> RecordPlan:
+def _plan(select: exp.Select, policy: Policy, texts: bool) -> RecordPlan:  # noqa: FBT001
     check_clauses(select, "records", _USUAL, most=_MOST_FEATURES)
     binder = Binder(policy)
     bound, scope = binder.read(select)
@@ -137,7 +139,8 @@ def _plan(select: exp.Select, policy: Policy) -> RecordPlan:
         check_predicate(where.this, columns.fields)
     read = frozenset(named(bound.relation))
     used = read | {column.name for column in select.find_all(exp.Column)}
-    features, keys, sums = _features(select.expressions, columns, present(None if where is None else where.this))
+    there = present(None if where is None else where.this)
+    features, keys, sums = _features(select.expressions, columns, there, texts)
     unit = policy.unit(next(s.table for s in scans(bound.relation) if not s.public))
     bounded = BoundedAggregate(
         relation=bound.relation,
@@ -182,7 +185,10 @@ _REFUSED = {
 
 
 def _features(
-    items: Sequence[exp.Expr], columns: Columns, there: frozenset[str]
+    items: Sequence[exp.Expr],
+    columns: Columns,
+    there: frozenset[str],
+    texts: bool,  # noqa: FBT001
 ) -> tuple[list[Feature], list[GroupKey], list[Sum]]:
     features: list[Feature] = []
     keys: list[GroupKey] = []
@@ -203,6 +209,11 @@ def _features(
             sums.append(total)
             continue
         key = group_key(node, columns, there)
+        if texts and key.values is None and key.type == "string" and isinstance(node, exp.Column):
+            missing = nullable(node, columns.fields)
+            features.append(Feature(name, category_column(len(keys)), missing, None, "string"))
+            keys.append(key)
+            continue
         if key.values is None:
             raise QueryError(
                 f"{name} has no public values: list its keys in the policy, or its bounds if it is a number or a date"

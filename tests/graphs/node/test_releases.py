@@ -14,7 +14,8 @@ import pytest
 import discreet as dp
 from discreet import census, graphs, synth
 from discreet.errors import BudgetExceeded, DataError, LedgerError, ParameterError, PolicyError, QueryError
-from discreet.graphs.node._table import PeopleTable
+from discreet.graphs.node import edge_order
+from discreet.graphs.node._table import PeopleTable, numbered_texts
 from discreet.ledger import open_ledger
 from discreet.release import kind_of, verify_loss
 
@@ -128,6 +129,39 @@ def test_names_are_compared_by_value_whatever_the_order_of_their_keys(read: list
         frozenset(("ann", "bob")),
         frozenset(("bob", "cy")),
     }
+
+
+def test_people_are_texts_that_no_policy_lists(read: list[Any]) -> None:
+    policy = policy_with(person={"type": "string", "nullable": False})
+    pairs = [("ann", "bob"), ("bob", "ann"), ("cy", "cy"), ("eve", "ann"), ("cy", "bob"), ("Bob", "bob ")]
+    people = ["cy", "bob", "ann", "Bob", "", "bob "]
+    for order in (1, -1):
+        with dp.connect(tables(pairs[::order], people[::order]), policy) as session:
+            club = graphs.open(session, "club")
+            assert club.count("edges", dp.pure(100_000)).value == pytest.approx(3, abs=0.1)
+            assert club.degrees(dp.pure(100_000)).vertices == pytest.approx(6, abs=0.2)  # type: ignore[union-attr]
+            with pytest.raises(QueryError, match="lists no names"):
+                club.count("2-stars", dp.pure(1))
+    for graph, names in read:
+        assert names == ["", "Bob", "ann", "bob", "bob ", "cy"]
+        assert named(graph, names) == {frozenset(e) for e in (("ann", "bob"), ("bob", "cy"), ("Bob", "bob "))}
+    policy["tables"]["ties"]["columns"]["a"] = {"type": "string", "keys": ["ann", "bob", "cy"]}
+    with dp.connect(tables(pairs, people), policy) as session:
+        graphs.open(session, "club").count("edges", dp.pure(1))
+    graph, names = read[-1]
+    assert named(graph, names) == {frozenset(e) for e in (("ann", "bob"), ("bob", "cy"))}
+
+
+def test_no_two_texts_are_one_person() -> None:
+    """Also those that are no valid UTF-8, as a Parquet file of Spark's may have, and those that hash alike."""
+    column = pa.chunked_array([pa.array([b"a", b"\xff", b"\xed\xb3\xbf", b"a\0", b""]), pa.array([b"a"])])
+    again = pa.chunked_array([pa.array([b"\xff", b"x" * 249, b"x" * 250])])
+    (first, second), texts = numbered_texts([column, again])
+    assert len(set(texts)) == len(texts) == 7
+    assert first[0] == first[5] and second[0] == first[1] and second[1] >= 0 and second[2] == -1
+    assert len({*first.tolist(), *second.tolist()}) == 7
+    assert edge_order(graphs.Graph.from_pairs([(0, 1)], 7), texts, b"salt").tolist() == [0]
+    assert [each.tolist() for each in numbered_texts([pa.chunked_array([[]], pa.string())])[0]] == [[]]
 
 
 def test_without_a_person_the_graph_that_is_read_is_the_graph_without_the_vertex(read: list[Any]) -> None:
@@ -259,7 +293,7 @@ def test_refusals_come_before_the_charge() -> None:
         (lambda p: p["tables"].update(calls={"unit": "ends", "columns": {"a": PERSON}}), "declare it under"),
         (lambda p: p["tables"]["people"].update(unit="rows", max_rows=None), "people of a table"),
         (lambda p: p.update(relation="substitute"), "add_remove"),
-        (lambda p: p["tables"]["ties"]["columns"].update(a={"type": "int"}), "what a vertex can be is public"),
+        (lambda p: p["tables"]["ties"]["columns"].update(a={"type": "int"}), "have public bounds"),
         (lambda p: p["graphs"]["club"].update(protects="edge"), 'unit = "rows"'),
         (lambda p: p["graphs"]["club"].update(max_degree=0), "max_degree"),
     ],

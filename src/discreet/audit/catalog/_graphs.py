@@ -10,9 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.catalog._entry import Entry
-from discreet.graphs import Graph, Ladder, NoisyAggregation, RandomizedGraph, ReleaseMixing, SmoothCount
+from discreet.graphs import (
+    CountGraph,
+    DirectedGraph,
+    Graph,
+    Ladder,
+    NoisyAggregation,
+    RandomizedGraph,
+    ReleaseMixing,
+    SmoothCount,
+)
 from discreet.graphs.counts import ClusteringSum, Stars, Triangles
-from discreet.graphs.edge import mixing_counts
+from discreet.graphs.edge import Measurement, measurements, mixing_counts
 from discreet.graphs.node import CapScores, EdgeFlows, NodeCount, NodeDegrees, choose_cap, edge_order, projected_degrees
 from discreet.mechanisms import DiscreteLaplace
 from discreet.noise import rounded_pareto
@@ -59,6 +68,17 @@ class _Mixed:
         """`size` independent lists of noisy numbers."""
         counts = mixing_counts(data, self.places, int(self.places.max()) + 1)
         return [tuple(row) for row in with_noise(np.tile(counts, (size, 1)), self.mechanism).tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class _Returned:
+    """The joined and the mutual pairs of a directed graph, drawn many times."""
+
+    measurement: Measurement
+
+    def draw(self, data: DirectedGraph, size: int) -> list[tuple[int, ...]]:
+        """`size` independent pairs of noisy numbers."""
+        return [self.measurement.draw(data) for _ in range(size)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +234,20 @@ def _ladder_entries() -> tuple[Entry, ...]:
 def _pair_entries() -> tuple[Entry, ...]:
     path = Graph.from_pairs([(0, 1), (1, 2)])
     pair = (path, path.toggled(0, 2))
+    arc = DirectedGraph.from_pairs([(0, 1)])
+    (reciprocity,) = measurements("reciprocity", arc.vertices, pure(1), directed=True)
     return (
+        Entry(
+            name="CountGraph of an arc",
+            group="graphs",
+            shown='CountGraph("arc", "reciprocity", spend=pure(1))',
+            mechanism=_Returned(reciprocity),
+            pairs=((arc, arc.toggled(1, 0)),),
+            claim=pure(1),
+            kind=CountGraph,
+            samples=40_000,
+            note="an arc that is returned moves the mutual pairs by 1, and the joined pairs not",
+        ),
         Entry(
             name="ReleaseMixing of a path",
             group="graphs",

@@ -18,6 +18,7 @@ from discreet.cli._options import (
 from discreet.cli.census._options import PlotOption
 from discreet.cli.graph._options import (
     CapOption,
+    DirectionOption,
     GraphArgument,
     SavedOption,
     StatisticArgument,
@@ -60,9 +61,11 @@ COUNT_EXAMPLES = (
     "--ledger friends.ledger --epsilon 1 -o clustering.json"
 )
 DEGREES_EXAMPLES = (
-    "[bold]Example[/bold]\n\n"
+    "[bold]Examples[/bold]\n\n"
     "  discreet graph degrees friends --data friends.parquet --policy friends.toml --ledger friends.ledger "
-    "--epsilon 0.5 -o degrees.json --plot degrees.svg"
+    "--epsilon 0.5 -o degrees.json --plot degrees.svg\n\n"
+    "  discreet graph degrees follows --data follows.parquet --policy follows.toml --ledger follows.ledger "
+    "--epsilon 0.5 --direction out"
 )
 
 MIXING_EXAMPLES = (
@@ -153,6 +156,7 @@ def degrees(  # noqa: PLR0913 — an option each
     mu: MuOption = None,
     delta: DeltaOption = None,
     cap: CapOption = None,
+    direction: DirectionOption = None,
     plot: PlotOption = None,
     form: ShapeOption = Shape.table,
     idempotency_key: IdempotencyOption = None,
@@ -163,7 +167,7 @@ def degrees(  # noqa: PLR0913 — an option each
     """Say how many vertices have each degree; where people are protected, which share of them."""
     from discreet.graphs import ReleaseDegrees
 
-    question = ReleaseDegrees(graph, needed_spend(epsilon, rho, mu, delta), cap)
+    question = ReleaseDegrees(graph, needed_spend(epsilon, rho, mu, delta), cap, direction)
     opened = (idempotency_key, account, token_file, key_file)
     answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form, plot=plot)
 

@@ -14,7 +14,15 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.privacy import Loss
 
-__all__ = ["CapOption", "GraphArgument", "SavedOption", "StatisticArgument", "answered", "needed_spend"]
+__all__ = [
+    "CapOption",
+    "DirectionOption",
+    "GraphArgument",
+    "SavedOption",
+    "StatisticArgument",
+    "answered",
+    "needed_spend",
+]
 
 GraphArgument = Annotated[
     str, typer.Argument(metavar="GRAPH", show_default=False, help="A graph of the policy, under \\[graphs.NAME].")
@@ -25,7 +33,8 @@ StatisticArgument = Annotated[
         metavar="STATISTIC",
         show_default=False,
         help="edges, density, components, 'largest degree', degeneracy, triangles, 2-stars, 4-cycles, 4-cliques, "
-        "'average clustering', 'global clustering' or 'degree assortativity'; where people are protected edges, "
+        "'average clustering', 'global clustering' or 'degree assortativity'; of a directed graph edges, density, "
+        "reciprocity, components, 'largest out-degree' or 'largest in-degree'; where people are protected edges, "
         "triangles, 2-stars or 3-stars.",
     ),
 ]
@@ -37,6 +46,10 @@ CapOption = Annotated[
         help="Where people are protected: how much at one vertex counts, as much as max_degree allows (public), or a "
         "part of the spend chooses it (bought, the default).",
     ),
+]
+DirectionOption = Annotated[
+    Literal["out", "in"] | None,
+    typer.Option("--direction", show_default=False, help="Of a directed graph: which degrees, of arcs out or in."),
 ]
 SavedOption = Annotated[
     Path | None,

@@ -9,11 +9,11 @@ from scipy.optimize import isotonic_regression
 __all__ = ["degree_band", "graphical", "sorted_degrees"]
 
 
-def sorted_degrees(noisy: NDArray[np.int64]) -> NDArray[np.int64]:
+def sorted_degrees(noisy: NDArray[np.int64], *, directed: bool = False) -> NDArray[np.int64]:
     """The degrees of a graph, from the highest, that are nearest to sorted degrees with noise: int64, same shape.
 
-    Least squares among falling sequences, cut to what degrees can be, rounded, and made graphical. Source: Hay, Li,
-    Miklau and Jensen 2009, section 3.
+    Least squares among falling sequences, cut to what degrees can be, rounded, and made graphical; but for those of one
+    direction of a directed graph, which can be any. Source: Hay, Li, Miklau and Jensen 2009, section 3.
 
     >>> sorted_degrees(np.array([4, 1, 2, 0])).tolist()
     [2, 2, 2, 0]
@@ -22,7 +22,8 @@ def sorted_degrees(noisy: NDArray[np.int64]) -> NDArray[np.int64]:
     if not vertices:
         return noisy
     falling = isotonic_regression(noisy.astype(float), increasing=False).x
-    return graphical(np.rint(np.clip(falling, 0, vertices - 1)).astype(np.int64))
+    rounded = np.rint(np.clip(falling, 0, vertices - 1)).astype(np.int64)
+    return rounded if directed else graphical(rounded)
 
 
 def degree_band(noisy: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

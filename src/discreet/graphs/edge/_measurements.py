@@ -12,8 +12,20 @@ import numpy as np
 
 from discreet.errors import LedgerError, ParameterError, QueryError
 from discreet.graphs import counts
+from discreet.graphs._declared import AS_UNDIRECTED
+from discreet.graphs._directed_graph import DirectedGraph
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts import Cliques, ClusteringSum, Count, DegreeProducts, FourCycles, Stars, Triangles
+from discreet.graphs.counts import (
+    Cliques,
+    ClusteringSum,
+    Count,
+    CountedGraph,
+    DegreeProducts,
+    FourCycles,
+    Stars,
+    Triangles,
+    facts_of,
+)
 from discreet.graphs.edge._smooth_count import SmoothCount, pure_epsilon
 from discreet.prices import Additive, Prices, additive_from_json, additive_to_json, with_noise
 from discreet.privacy import ApproxLoss, Loss, PureLoss, RhoLoss, budget_of
@@ -22,10 +34,13 @@ from discreet.sensitivity import Norms
 
 __all__ = [
     "COMPOUND",
+    "DIRECTED_STATISTICS",
+    "RECIPROCITY",
     "STATISTICS",
     "Measurement",
     "additive_prices",
     "charged",
+    "countable_in_engine",
     "measurement",
     "measurement_from_json",
     "measurements",
@@ -40,6 +55,12 @@ STATISTICS = (
 """Names of what can be counted, as an error lists them."""
 
 
+RECIPROCITY = "joined and mutual pairs"
+"""What reciprocity is computed from. One arc is the first of its pair, or makes it mutual: one number moves by 1."""
+
+DIRECTED_STATISTICS = ("edges", "density", "reciprocity", "components", "largest out-degree", "largest in-degree")
+"""Names of what can be counted of a directed graph."""
+
 COMPOUND: Mapping[str, Mapping[str, Fraction]] = {
     "global clustering": {"triangles": Fraction(1, 2), "2-stars": Fraction(1, 2)},
     "degree assortativity": {
@@ -52,20 +73,32 @@ COMPOUND: Mapping[str, Mapping[str, Fraction]] = {
 """Statistics of several counts, and which part of the spend each count has."""
 
 
-def _edges(graph: Graph) -> int:
-    return graph.edges
+def _edges(graph: Graph | CountedGraph) -> int:
+    return facts_of(graph).edges()
 
 
-def _largest_degree(graph: Graph) -> int:
-    return int(graph.degrees().max(initial=0))
+def _largest_degree(graph: Graph | CountedGraph) -> int:
+    return int(facts_of(graph).degree_counts()[0].max(initial=0))
 
 
-_MOVED_BY_ONE: Mapping[str, Callable[[Graph], int]] = {
+_OF_DEGREES: Mapping[str, Callable[[Graph | CountedGraph], int]] = {
     "edges": _edges,
-    "components": counts.components,
     "largest degree": _largest_degree,
+}
+_MOVED_BY_ONE: Mapping[str, Callable[[Any], int]] = {
+    **_OF_DEGREES,
+    "components": counts.components,
     "degeneracy": counts.degeneracy,
 }
+_MOVED_BY_ONE_ARC: Mapping[str, Callable[[DirectedGraph], tuple[int, ...]]] = {
+    "edges": lambda graph: (graph.arcs,),
+    "components": lambda graph: (counts.components(graph.undirected()),),
+    "largest out-degree": lambda graph: (int(graph.degrees("out").max(initial=0)),),
+    "largest in-degree": lambda graph: (int(graph.degrees("in").max(initial=0)),),
+    RECIPROCITY: lambda graph: (graph.arcs - (mutual := graph.mutual_pairs()), mutual),
+}
+"""Numbers of which one arc moves one by 1 at most, and the others not at all."""
+_COUNTED_IN_ENGINE = ("edges", "density", "largest degree", "triangles", "k-stars", "global clustering", "degrees")
 _LONGEST = 100
 _ONE = Norms(1, 1, 1)
 
@@ -80,10 +113,13 @@ class Measurement:
         Its name.
     mechanism
         Noise of a public scale for what an edge moves by 1 at most, or a `SmoothCount`.
+    directed
+        Whether it is of a directed graph, and an arc moves it.
     """
 
     statistic: str
     mechanism: Additive | SmoothCount
+    directed: bool = False
 
     @property
     def loss(self) -> Loss:
@@ -100,11 +136,31 @@ class Measurement:
         """What one of the noisy integer is of the statistic."""
         return self.mechanism.statistic.unit if isinstance(self.mechanism, SmoothCount) else Fraction(1)
 
-    def draw(self, graph: Graph) -> int:
-        """The statistic with noise. Costs `loss`, and charges nobody."""
-        if isinstance(self.mechanism, SmoothCount):
-            return self.mechanism.release(graph)
-        return int(with_noise(np.array([_MOVED_BY_ONE[self.statistic](graph)], np.int64), self.mechanism)[0])
+    @property
+    def numbers(self) -> int:
+        """How many noisy integers it is."""
+        return 2 if self.statistic == RECIPROCITY else 1
+
+    @property
+    def pairs(self) -> bool:
+        """Whether its noise depends on the neighbours of pairs of vertices."""
+        return isinstance(self.mechanism, SmoothCount)
+
+    @property
+    def triangles(self) -> bool:
+        """Whether it counts triangles."""
+        return isinstance(self.mechanism, SmoothCount) and isinstance(self.mechanism.statistic, Triangles)
+
+    def draw(self, graph: Graph | CountedGraph | DirectedGraph) -> tuple[int, ...]:
+        """The statistic with noise, as so many integers. Costs `loss`, and charges nobody."""
+        if isinstance(graph, DirectedGraph):
+            exact, mechanism = _MOVED_BY_ONE_ARC[self.statistic](graph), self.mechanism
+            assert not isinstance(mechanism, SmoothCount)
+        elif isinstance(self.mechanism, SmoothCount):
+            return (self.mechanism.release(graph),)
+        else:
+            exact, mechanism = (_MOVED_BY_ONE[self.statistic](graph),), self.mechanism
+        return tuple(with_noise(np.array(exact, np.int64), mechanism).tolist())
 
     def to_json(self) -> dict[str, Any]:
         """The measurement as plain JSON."""
@@ -132,17 +188,35 @@ def measurement(statistic: object, vertices: int, spend: Loss) -> Measurement:
     return Measurement(str(statistic), SmoothCount.calibrate(spend, count))
 
 
-def measurements(statistic: str, vertices: int, spend: Loss) -> tuple[Measurement, ...]:
+def measurements(statistic: str, vertices: int, spend: Loss, *, directed: bool = False) -> tuple[Measurement, ...]:
     """The measurements of a statistic, together for a spend. Raises as `measurement`."""
+    if directed:
+        return (_of_arcs(statistic, spend),)
     if statistic in COMPOUND:
         counted = COMPOUND[statistic]
         return tuple(measurement(name, vertices, part_of(spend, share)) for name, share in counted.items())
     return (measurement("edges" if statistic == "density" else statistic, vertices, spend),)
 
 
-def measurement_from_json(data: Mapping[str, Any]) -> Measurement:
+def countable_in_engine(measured: tuple[Measurement, ...]) -> None:
+    """Raise `QueryError` unless an engine can count all that is measured."""
+    for each in measured:
+        mechanism = each.mechanism
+        reads = mechanism.statistic.reads if isinstance(mechanism, SmoothCount) else ()
+        if CountedGraph not in reads and each.statistic not in _OF_DEGREES:
+            raise QueryError(
+                f"{each.statistic} are counted in memory alone; an engine counts {', '.join(_COUNTED_IN_ENGINE)}: open "
+                'the graph with counted="memory", or count one of these'
+            )
+
+
+def measurement_from_json(data: Mapping[str, Any], *, directed: bool = False) -> Measurement:
     """The inverse of `Measurement.to_json`. Raises `LedgerError` or `KeyError` for anything else."""
     match data:
+        case {"statistic": str(name), **noise} if directed and name in _MOVED_BY_ONE_ARC:
+            return Measurement(name, additive_from_json(dict(noise)), directed)
+        case _ if directed:
+            raise LedgerError("the certificate names a statistic that no directed graph has")
         case {"statistic": str(name), "mechanism": "SmoothCount", "epsilon": str(epsilon), "shape": int(shape)}:
             if len(epsilon) > _LONGEST:
                 raise LedgerError("a mechanism of this release has a parameter longer than any that it is run with")
@@ -191,6 +265,17 @@ def part_of(spend: Loss, share: Fraction) -> Loss:
         case _:
             pure_epsilon(spend)
             raise ParameterError("this spend cannot be divided")
+
+
+def _of_arcs(statistic: object, spend: Loss) -> Measurement:
+    if statistic not in DIRECTED_STATISTICS:
+        raise QueryError(
+            f"a directed graph has no statistic {statistic!r}; count {', '.join(DIRECTED_STATISTICS)}; or "
+            + AS_UNDIRECTED
+        )
+    measured = {"density": "edges", "reciprocity": RECIPROCITY}.get(str(statistic), str(statistic))
+    prices = additive_prices(spend, _ONE)
+    return Measurement(measured, prices.measurement(prices.total), directed=True)
 
 
 def subgraph_count(name: object, vertices: int) -> Count:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from discreet import noise
 from discreet.errors import QueryError
 from discreet.graphs._declared import EdgeTable, column_values, edge_table, vertex_column
+from discreet.graphs._directed_graph import DirectedGraph
 from discreet.graphs._graph import Graph
 from discreet.graphs.edge._measurements import additive_prices, charged
 from discreet.graphs.edge._mixing_release import MIXING_MOVED, GraphMixing, Value
@@ -60,12 +61,19 @@ class Attribute:
         return chosen
 
 
-def mixing_counts(graph: Graph, places: NDArray[np.int64], values: int) -> NDArray[np.int64]:
+def mixing_counts(graph: Graph | DirectedGraph, places: NDArray[np.int64], values: int) -> NDArray[np.int64]:
     """How many edges join each two of so many values: int64, a number for each pair i ≤ j, row by row. SENSITIVE.
+
+    Of a directed graph, how many arcs go from each value to each: a number for each i and j, row by row.
 
     >>> mixing_counts(Graph.from_pairs([(0, 1), (1, 2)]), np.array([0, 0, 1]), 2).tolist()
     [1, 1, 0]
+    >>> mixing_counts(DirectedGraph.from_pairs([(0, 1), (2, 1)]), np.array([0, 0, 1]), 2).tolist()
+    [1, 0, 1, 0]
     """
+    if isinstance(graph, DirectedGraph):
+        ends = places[graph.ends]
+        return np.bincount(ends[:, 0] * values + ends[:, 1], minlength=values**2).astype(np.int64)
     pairs = np.sort(places[graph.ends], axis=1)
     counts = np.bincount(pairs[:, 0] * values + pairs[:, 1], minlength=values**2).reshape(values, values)
     return counts[np.triu_indices(values)].astype(np.int64)
@@ -82,7 +90,7 @@ class ReleaseMixing:
     def prepare(self, terms: Terms) -> PreparedMixing:
         """Check it under public terms. Raises `QueryError` and `ParameterError` for what cannot be answered."""
         check_spend(self.spend)
-        table = edge_table(terms.policy, self.graph)
+        table = edge_table(terms.policy, self.graph, directed=True)
         terms.accept(table.plan.rows.bounded)
         attribute = attribute_of(terms.policy, table, self.attribute)
         terms.accept(attribute.plan.rows.bounded)
@@ -112,19 +120,19 @@ class PreparedMixing(PreparedQuestion):
             "attribute": self.attribute.name,
             "values": list(self.attribute.values),
             "noise": additive_to_json(self.mechanism),
+            **({"directed": True} if self.table.declared.directed else {}),
         }
 
     def answer(self, context: ReleaseContext) -> GraphMixing:
         """Read the edges and the attribute, count, and add noise. Its loss is charged."""
         context.step(0, 2)
-        graph, places = self.table.read(context), self.attribute.read(context, self.table)
+        graph, places = self.table.read_declared(context), self.attribute.read(context, self.table)
         context.step(1, 2)
         values = (*self.attribute.values, None)
         noisy = with_noise(mixing_counts(graph, places, len(values)), self.mechanism)
         sizes = np.bincount(places, minlength=len(values)).tolist()
-        bare = GraphMixing(
-            self.table.name, self.attribute.name, values, tuple(sizes), self.mechanism, noisy, self.loss, {}
-        )
+        asked, directed = (self.table.name, self.attribute.name), self.table.declared.directed
+        bare = GraphMixing(*asked, values, tuple(sizes), self.mechanism, noisy, self.loss, {}, directed)
         statement = {**self.stated, **self.asked, "protects": "edge", "vertices": self.table.vertices}
         return bare.certified(context.certify({**statement, "answer": bare.digest()}))
 

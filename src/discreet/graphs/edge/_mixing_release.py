@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.charts import chart, load_altair
 from discreet.errors import ParameterError
+from discreet.graphs.edge._release import is_directed, same_in
 from discreet.graphs.edge._verify import check_edges, total_loss
 from discreet.prices import Additive, additive_from_json, additive_to_json
 from discreet.privacy import Loss, in_words
@@ -45,13 +46,16 @@ class GraphMixing(JsonRelease):
         The noise on each number of edges.
     noisy
         The noisy numbers of edges, for each pair i ≤ j of values, row by row: int64, of shape (v (v + 1)/2,) for v
-        values.
+        values. Of a directed graph those of arcs from each i to each j, of shape (v²,).
     loss, certificate
         As of every release.
+    directed
+        Whether the graph is directed, and one arc is protected.
     """
 
     called = "mixing matrix"
     fields = frozenset({"graph", "attribute", "values", "sizes", "noise", "noisy"})
+    optional = frozenset({"directed"})
     repeated = frozenset({"graph", "attribute", "noise"})
     left_out = "errors and assortativity follow from the noisy numbers"
 
@@ -63,6 +67,7 @@ class GraphMixing(JsonRelease):
     noisy: NDArray[np.int64]
     loss: Loss
     certificate: Mapping[str, Any]
+    directed: bool = False
 
     def certified(self, certificate: Mapping[str, Any]) -> GraphMixing:
         """The same with a certificate."""
@@ -73,19 +78,19 @@ class GraphMixing(JsonRelease):
         """How many pairs of vertices have each two values: public, int64, of the shape of `noisy`."""
         sizes = np.array(self.sizes, np.int64)
         every = np.multiply.outer(sizes, sizes)
-        np.fill_diagonal(every, sizes * (sizes - 1) // 2)
-        return every[np.triu_indices(len(sizes))]
+        np.fill_diagonal(every, sizes * (sizes - 1) // (1 if self.directed else 2))
+        return every[self._cells()]
 
     def matrix(self) -> NDArray[np.int64]:
         """The noisy numbers of edges as a symmetric matrix: int64, of shape (v, v), in the order of `values`.
 
         On the diagonal are edges within one value. Unbiased, so that noise may leave a number below 0; it is 0 where no
-        pair of vertices is.
+        pair of vertices is. Of a directed graph arcs are in the row of their tail and the column of their head.
         """
         size = len(self.values)
-        upper = np.zeros((size, size), np.int64)
-        upper[np.triu_indices(size)] = np.where(self.pairs > 0, self.noisy, 0)
-        return upper + np.triu(upper, 1).T
+        matrix = np.zeros((size, size), np.int64)
+        matrix[self._cells()] = np.where(self.pairs > 0, self.noisy, 0)
+        return matrix if self.directed else matrix + np.triu(matrix, 1).T
 
     def error(self, level: float = 0.95) -> float:
         """How far each number of edges is from the exact one, at most, with probability `level`.
@@ -99,8 +104,8 @@ class GraphMixing(JsonRelease):
         """The assortativity coefficient of the attribute, from −1 to 1: 1 if edges are within values alone.
 
         It is 1 − (1 − T)/(1 − S), T being the share of edges within a value and S what it would be for ends joined at
-        random; None where the noisy numbers leave no edges, or one value alone. What noise adds to S on average is
-        taken off. Source: Newman 2003, section II; ``proofs/graph_mixing.md``.
+        random, tails with heads; None where the noisy numbers leave no edges, or one value alone. What noise adds to S
+        on average is taken off. Source: Newman 2003, section II; ``proofs/graph_mixing.md``.
         """
         share = self._shares()
         return None if share is None else min(max(1 - (1 - share[0]) / (1 - share[1]), -1.0), 1.0)
@@ -116,28 +121,48 @@ class GraphMixing(JsonRelease):
         if share is None:
             return None
         within, random = share
-        matrix = self.matrix()
-        edges, ends = float(np.triu(matrix).sum()), matrix.sum(axis=0) + np.diag(matrix)
-        joined = np.add.outer(ends, ends) / (2 * edges**2) - 2 * random / edges
-        slopes = (np.eye(len(ends)) - within) / edges / (1 - random) - (1 - within) * joined / (1 - random) ** 2
-        free = slopes[np.triu_indices(len(ends))][self.pairs > 0]
+        edges, tails, heads = self._ends()
+        moved = np.add.outer(heads, tails) / edges**2 if self.directed else np.add.outer(heads, tails) / (2 * edges**2)
+        joined = moved - 2 * random / edges
+        slopes = (np.eye(len(heads)) - within) / edges / (1 - random) - (1 - within) * joined / (1 - random) ** 2
+        free = slopes[self._cells()][self.pairs > 0]
         return NormalDist().inv_cdf((1 + level) / 2) * self.mechanism.std * sqrt(float((free**2).sum()))
 
     def _shares(self) -> tuple[float, float] | None:
         """T and S of the noisy numbers."""
-        matrix = self.matrix()
-        edges, ends = int(np.triu(matrix).sum()), matrix.sum(axis=0) + np.diag(matrix)
+        edges, tails, heads = self._ends()
         if edges <= 0:
             return None
-        possible = np.zeros_like(matrix)
-        possible[np.triu_indices(len(ends))] = self.pairs > 0
-        variance = self.mechanism.std**2 * float(4 * np.trace(possible) + 2 * np.triu(possible, 1).sum())
-        random = (float((ends.astype(float) ** 2).sum()) - variance) / (4 * edges**2)
-        return None if random >= 1 else (float(np.trace(matrix)) / edges, random)
+        possible = np.zeros((len(heads), len(heads)), np.int64)
+        possible[self._cells()] = self.pairs > 0
+        within, across = float(np.trace(possible)), float(np.triu(possible, 1).sum())
+        added = self.mechanism.std**2 * (within if self.directed else 4 * within + 2 * across)
+        together = float((tails.astype(float) * heads).sum()) - added
+        random = together / (edges**2 if self.directed else 4 * edges**2)
+        return None if random >= 1 else (float(np.trace(self.matrix())) / edges, random)
+
+    def _ends(self) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """The noisy number of edges, and those of tails and of heads with each value: without directions all ends."""
+        matrix = self.matrix()
+        if self.directed:
+            return int(matrix.sum()), matrix.sum(axis=1), matrix.sum(axis=0)
+        ends = matrix.sum(axis=0) + np.diag(matrix)
+        return int(np.triu(matrix).sum()), ends, ends
+
+    def _cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows and the columns of `noisy` in a matrix."""
+        size = len(self.values)
+        if self.directed:
+            rows, columns = np.divmod(np.arange(size**2), size)
+            return rows, columns
+        return np.triu_indices(size)
 
     def to_arrow(self) -> pa.Table:
-        """A row for each two values that some vertices have: ``a``, ``b``, ``edges``, and ``pairs`` of vertices."""
-        rows, columns = np.triu_indices(len(self.values))
+        """A row for each two values that some vertices have: ``a``, ``b``, ``edges``, and ``pairs`` of vertices.
+
+        Of a directed graph arcs go from ``a`` to ``b``.
+        """
+        rows, columns = self._cells()
         pairs = self.pairs
         there = np.flatnonzero(pairs > 0)
         a, b = ([self.values[i] for i in places[there]] for places in (rows, columns))
@@ -154,14 +179,19 @@ class GraphMixing(JsonRelease):
         some = [i for i, size in enumerate(self.sizes) if size]
         cells = [(i, j) for i in some for j in some if i != j or self.sizes[i] > 1]
         column = self.attribute.rpartition(".")[2]
+        ends = (f"{column} of tail", f"{column} of head") if self.directed else (column, f"other {column}")
         table = pa.table(
             {
-                column: pa.array([names[i] for i, _ in cells], pa.string()),
-                f"other {column}": pa.array([names[j] for _, j in cells], pa.string()),
+                ends[0]: pa.array([names[i] for i, _ in cells], pa.string()),
+                ends[1]: pa.array([names[j] for _, j in cells], pa.string()),
                 "edges": pa.array([int(matrix[cell]) for cell in cells], pa.int64()),
             }
         )
-        notes = [f"errors at {100 * level:.10g} %", "one edge is protected", f"cost {in_words(self.loss)}"]
+        notes = [
+            f"errors at {100 * level:.10g} %",
+            f"one {self._protected} is protected",
+            f"cost {in_words(self.loss)}",
+        ]
         return chart(table, {"edges": [half] * len(cells)}, words={"edges": f"edges of {self.graph}"}, notes=notes)
 
     def content(self) -> dict[str, Any]:
@@ -173,6 +203,7 @@ class GraphMixing(JsonRelease):
             "sizes": list(self.sizes),
             "noise": additive_to_json(self.mechanism),
             "noisy": self.noisy.tolist(),
+            **({"directed": True} if self.directed else {}),
         }
 
     @classmethod
@@ -189,11 +220,13 @@ class GraphMixing(JsonRelease):
             raise ValueError("values")
         if not all(type(each) is int and 0 <= each < _MOST_VERTICES for each in sizes):
             raise TypeError("sizes")
-        if len(noisy) != len(values) * (len(values) + 1) // 2 or not all(type(each) is int for each in noisy):
+        directed = same_in(content, certificate, is_directed)
+        cells = len(values) ** 2 if directed else len(values) * (len(values) + 1) // 2
+        if len(noisy) != cells or not all(type(each) is int for each in noisy):
             raise TypeError("noisy")
         mechanism, numbers = additive_from_json(content["noise"]), np.array(noisy, np.int64)
         names = content["graph"], content["attribute"]
-        return cls(*names, tuple(values), tuple(sizes), mechanism, numbers, loss, certificate)
+        return cls(*names, tuple(values), tuple(sizes), mechanism, numbers, loss, certificate, directed)
 
     def derived(self, level: float) -> dict[str, Any]:
         """The error of each number, and the assortativity with its own."""
@@ -223,8 +256,13 @@ class GraphMixing(JsonRelease):
         value, error = self.assortativity, self.assortativity_error(level)
         mixed = "" if value is None or error is None else f"; assortativity {value:.3f} ± {error:.3f}, about"
         return (
-            f"edges of {self.graph} by {self.attribute}; one edge is protected; errors at {100 * level:.10g} %{mixed}"
+            f"{self._protected}s of {self.graph} by {self.attribute}; one {self._protected} is protected; errors at "
+            f"{100 * level:.10g} %{mixed}"
         )
+
+    @property
+    def _protected(self) -> str:
+        return "arc" if self.directed else "edge"
 
 
 def _checked(level: float) -> float:

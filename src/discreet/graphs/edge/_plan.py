@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.errors import ParameterError, printable
 from discreet.graphs.edge._question import PreparedCount
+from discreet.graphs.edge._release import possible_edges
 from discreet.graphs.edge._smooth_count import SmoothCount
 from discreet.privacy import Loss, in_words, to_json
 from discreet.release import ShownTable
@@ -39,11 +40,11 @@ class GraphPlan(ShownTable):
         """How far the answer would be from the count, at most, with probability `level`.
 
         Of triangles, stars and other subgraphs only under the assumption, and None without one; of a ratio of two
-        counts None. Raises `ParameterError` unless 0 < level < 1.
+        numbers None. Raises `ParameterError` unless 0 < level < 1.
         """
         if not 0 < level < 1:
             raise ParameterError(f"level must be above 0 and below 1, got {level!r}")
-        if len(self.prepared.measurements) > 1:
+        if sum(each.numbers for each in self.prepared.measurements) > 1:
             return None
         only = next(iter(self.prepared.measurements))
         mechanism = only.mechanism
@@ -52,14 +53,20 @@ class GraphPlan(ShownTable):
                 return None
             return float(only.unit) * mechanism.error(self.sensitivity / float(only.unit), level)
         half = float(mechanism.error(level))
-        vertices = self.prepared.table.vertices
-        return half / max(vertices * (vertices - 1) // 2, 1) if self.prepared.statistic == "density" else half
+        pairs = possible_edges(self.prepared.table.vertices, directed=self.directed)
+        return half / max(pairs, 1) if self.prepared.statistic == "density" else half
+
+    @property
+    def directed(self) -> bool:
+        """Whether the graph is directed, and one arc would be protected."""
+        return self.prepared.table.declared.directed
 
     def explain(self, level: float = 0.95) -> str:
         """What would be measured and how wrong it would be, in words."""
         table, asked = self.prepared.table, self.prepared.statistic
         lines = [f"{asked} of the graph {table.name}, {table.vertices:,} vertices.", ""]
-        lines += [f"Protected: one edge. A person with k edges is protected with k times {in_words(self.loss)}."]
+        one = self._protected
+        lines += [f"Protected: one {one}. A person with k {one}s is protected with k times {in_words(self.loss)}."]
         for each in self.prepared.measurements:
             if isinstance(each.mechanism, SmoothCount):
                 noise = f"beta {float(each.mechanism.beta):.4g}, tails of exponent {each.mechanism.shape}"
@@ -67,10 +74,15 @@ class GraphPlan(ShownTable):
                 most = f"one edge moves it by {int(moved):,} at most, in the worst graph"
                 lines.append(f"Measured: {each.statistic}, with noise scaled to smooth sensitivity ({noise}); {most}.")
             else:
-                lines.append(f"Measured: {each.statistic}, which one edge moves by 1 at most.")
+                together = (
+                    ", of which one arc moves one by 1" if each.numbers > 1 else f", which one {one} moves by 1 at most"
+                )
+                lines.append(f"Measured: {each.statistic}{together}.")
         error = self.error(level)
         lines.append(
-            "Error: it depends on the graph, so it is not public; assume a sensitivity to see what it would be."
+            "Error: that of a ratio depends on the graph; the answer tells it."
+            if error is None and self.directed
+            else "Error: it depends on the graph, so it is not public; assume a sensitivity to see what it would be."
             if error is None
             else f"Error at {100 * level:.10g} %: ± {error:,.6g}"
             + (
@@ -90,6 +102,7 @@ class GraphPlan(ShownTable):
             "protects": "edge",
             "statistic": self.prepared.statistic,
             "measured": [each.to_json() for each in self.prepared.measurements],
+            **({"directed": True} if self.directed else {}),
             "sensitivity": self.sensitivity,
             "level": level,
             "error": self.error(level),
@@ -112,7 +125,11 @@ class GraphPlan(ShownTable):
 
     def note(self, level: float = 0.95) -> str:
         """Whom it protects."""
-        return f"graph {self.prepared.table.name}; one edge is protected; errors at {100 * level:.10g} %"
+        return f"graph {self.prepared.table.name}; one {self._protected} is protected; errors at {100 * level:.10g} %"
+
+    @property
+    def _protected(self) -> str:
+        return "arc" if self.directed else "edge"
 
     def _cost(self) -> str:
         return in_words(self.loss)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts import Count
+from discreet.graphs.counts import Count, CountedGraph
 from discreet.noise import exp_bounds, rounded_pareto
 from discreet.privacy import Loss, PureLoss, budget_of
 from discreet.rational import Number, rational
@@ -148,11 +148,11 @@ class SmoothCount:
             raise ParameterError(f"level must be above 0 and below 1, got {level!r}")
         return sensitivity / float(self.rate) * ((1 - level) ** (-1 / self.shape) - 1) + 0.5
 
-    def release(self, graph: Graph) -> int:
+    def release(self, graph: Graph | CountedGraph) -> int:
         """The count with noise, an integer. Costs `loss()`, **and charges nobody**: this is the raw toolbox.
 
         The scale of the noise is SENSITIVE and is not released. Raises `ParameterError` only for a graph of another
-        number of vertices, which is public.
+        number of vertices, which is public, and for a `CountedGraph` where the statistic needs all edges.
 
         >>> from discreet.graphs.counts import Triangles
         >>> clique = Graph.from_pairs([(a, b) for a in range(99) for b in range(a)])
@@ -162,7 +162,7 @@ class SmoothCount:
         value, scale = self.before_noise(graph)
         return rounded_pareto(Fraction(value), scale, self.shape)
 
-    def before_noise(self, graph: Graph) -> tuple[int | Fraction, Fraction]:
+    def before_noise(self, graph: Graph | CountedGraph) -> tuple[int | Fraction, Fraction]:
         """The count, and the scale of its noise, from which its law follows. SENSITIVE. Raises as `release`."""
         bound = Fraction(smooth(self.statistic, graph, self.beta))
         return self.statistic.value(graph), bound / self.rate

@@ -8,8 +8,8 @@ from typing import Any, cast
 from discreet.errors import LedgerError
 from discreet.graphs._losses import added_up
 from discreet.graphs.edge._measurements import measurement_from_json
-from discreet.graphs.edge._question import DEGREES_MOVED
-from discreet.graphs.edge._release import GraphCount, GraphDegrees
+from discreet.graphs.edge._question import ARC_DEGREES_MOVED, DEGREES_MOVED
+from discreet.graphs.edge._release import GraphCount, GraphDegrees, direction_in, is_directed
 from discreet.prices import additive_from_json
 from discreet.privacy import Loss, currency
 from discreet.release import ReleaseKind, check_within, refuse_malformed, register, stated_in
@@ -23,22 +23,23 @@ _MOST_MEASUREMENTS = 8
 def recompute_count_loss(certificate: Mapping[str, Any]) -> Loss:
     """The sum of what the measurements lose for one edge. Raises `LedgerError` for what cannot be followed."""
     check_edges(certificate)
-    measured, vertices = certificate["measured"], certificate["vertices"]
+    measured, vertices, directed = certificate["measured"], certificate["vertices"], is_directed(certificate)
     if not isinstance(measured, list) or not 0 < len(cast("list[Any]", measured)) <= _MOST_MEASUREMENTS:
         raise LedgerError("the certificate of this graph states no measurements, or more than are ever made")
     losses: list[Loss] = []
     for each in cast("list[Any]", measured):
         if "vertices" in each and each["vertices"] != vertices:
             raise LedgerError("a measurement of this graph is of another number of vertices")
-        losses.append(measurement_from_json(each).loss)
+        losses.append(measurement_from_json(each, directed=directed).loss)
     return total_loss(losses, certificate)
 
 
 @refuse_malformed("list of degrees")
 def recompute_degrees_loss(certificate: Mapping[str, Any]) -> Loss:
-    """What the noise on the sorted degrees loses, two of which an edge moves by 1."""
+    """What the noise on the sorted degrees loses: an edge moves two of them by 1, and an arc one."""
     check_edges(certificate)
-    return total_loss([additive_from_json(certificate["noise"]).loss(DEGREES_MOVED)], certificate)
+    moved = DEGREES_MOVED if direction_in(certificate) is None else ARC_DEGREES_MOVED
+    return total_loss([additive_from_json(certificate["noise"]).loss(moved)], certificate)
 
 
 def check_edges(certificate: Mapping[str, Any]) -> None:
