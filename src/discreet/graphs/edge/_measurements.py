@@ -155,7 +155,7 @@ class Measurement:
         """The statistic with noise, as so many integers. Costs `loss`, and charges nobody."""
         if isinstance(graph, DirectedGraph):
             exact, mechanism = _MOVED_BY_ONE_ARC[self.statistic](graph), self.mechanism
-            assert not isinstance(mechanism, SmoothCount)
+            assert isinstance(mechanism, Additive)
         elif isinstance(self.mechanism, SmoothCount):
             return (self.mechanism.release(graph),)
         else:

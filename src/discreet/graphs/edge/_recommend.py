@@ -24,6 +24,7 @@ from discreet.graphs.counts import Count
 from discreet.graphs.edge._ladder import Ladder
 from discreet.graphs.edge._measurements import COMPOUND, measurements, subgraph_count
 from discreet.graphs.edge._smooth_count import SmoothCount
+from discreet.prices import Additive
 from discreet.privacy import Loss
 from discreet.sensitivity import smooth
 
@@ -151,8 +152,8 @@ def _moved_by_one(statistic: str, nodes: int, spend: Loss, unknown: QueryError) 
         (only,) = measurements(statistic, nodes, spend)
     except QueryError:
         raise ParameterError(str(unknown)) from None
-    assert not isinstance(only.mechanism, SmoothCount)
-    error = float(only.mechanism.std)
+    assert isinstance(only.mechanism, Additive)
+    error = only.mechanism.std
     if statistic == "density":
         error /= max(nodes * (nodes - 1) // 2, 1)
     why = "an edge moves it by 1 at most: noise of a public scale, on the exact number"
