@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -22,6 +21,11 @@ PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("local", **PATIENT)
 settings.register_profile("ci", **PATIENT, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+# Workers are as many as cores: threads of linear algebra and of trees would wait for each other in loops, which takes
+# forty times as long where the machine is busy. This is read when numpy is loaded, and what a test starts has it too.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 # Tests start interpreters by the dozen: none compiles what the one before it compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -46,6 +50,8 @@ def one_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     To open one costs more than most questions. All that an engine makes there is temporary, so its own; attached files
     alone are not, and tests of those open their own.
     """
+    import duckdb
+
     real, opened = duckdb.connect, dict[str, duckdb.DuckDBPyConnection]()
     spill = str(tmp_path_factory.mktemp("spill"))
 

@@ -66,7 +66,11 @@ def test_every_marginal_is_within_a_group_of_few_cells(given_lattice, most) -> N
 
 @pytest.mark.parametrize(
     ("spend", "budget"),
-    [(dp.rho("0.02"), {"rho": 9}), (dp.rho(2), {"rho": 9}), (dp.pure("0.5"), {"epsilon": 9})],
+    [
+        (dp.rho("0.02"), {"rho": 9}),
+        pytest.param(dp.rho(2), {"rho": 9}, marks=pytest.mark.soak),
+        (dp.pure("0.5"), {"epsilon": 9}),
+    ],
     ids=str,
 )
 def test_values_are_never_negative_and_add_up_within_a_group(spend, budget) -> None:

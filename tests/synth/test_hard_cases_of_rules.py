@@ -103,6 +103,7 @@ def test_what_follows_from_moments_has_no_interval() -> None:
         assert answer.table["n"].to_pylist()[0] > 100
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("hard", [True, False])
 @pytest.mark.parametrize("target", [None, "c0"])
 def test_rules_that_tie_many_columns_leave_a_small_tree(hard: bool, target: str | None) -> None:

@@ -213,7 +213,7 @@ def fit_or_none(session: Any, tier: Any, history: synth.History, rules: list[str
 @pytest.mark.parametrize("first", [0, pytest.param(1, marks=[pytest.mark.soak, pytest.mark.timeout(4 * 3600)])])
 def test_random_people_and_rules(first: int) -> None:
     """The soak asks 500 of them."""
-    asked, refused = (500, 0) if first else (10, 0)
+    asked, refused = (500, 0) if first else (6, 0)
     for number in range(asked):
         dice = random.Random(7_000_000 + 1_000 * first + number)
         case = random_case(dice)
