@@ -6,8 +6,9 @@ The second is far stronger: with ε per edge, a person with k edges is protected
 
 from discreet.graphs._directed_graph import DirectedGraph
 from discreet.graphs._graph import Graph
-from discreet.graphs._private_graph import PrivateGraph, plan_count
+from discreet.graphs._private_graph import PrivateGraph
 from discreet.graphs._private_graph import open_graph as open  # noqa: A004
+from discreet.graphs._private_graph import plan_graph as plan
 from discreet.graphs._questions import CountGraph, ReleaseDegrees
 from discreet.graphs.edge import (
     COUNT_KIND,
@@ -15,11 +16,13 @@ from discreet.graphs.edge import (
     DEGREES_KIND,
     MIXING_KIND,
     CutEstimate,
+    CutsPlan,
     GraphCount,
     GraphCuts,
     GraphDegrees,
     GraphMixing,
     GraphPlan,
+    MixingPlan,
     RandomizedGraph,
     ReleaseCuts,
     ReleaseMixing,
@@ -47,6 +50,7 @@ __all__ = [
     "AggregateFeatures",
     "CountGraph",
     "CutEstimate",
+    "CutsPlan",
     "DirectedGraph",
     "Graph",
     "GraphCount",
@@ -56,6 +60,7 @@ __all__ = [
     "GraphMixing",
     "GraphPlan",
     "GraphSynthesis",
+    "MixingPlan",
     "NodePlan",
     "NodePrivateCount",
     "NodePrivateDegrees",
@@ -68,5 +73,5 @@ __all__ = [
     "SmoothCount",
     "SynthesizeGraph",
     "open",
-    "plan_count",
+    "plan",
 ]

@@ -85,10 +85,11 @@ class Policy(StrictModel):
                 graph.check(self.tables, self.relation)
             except ValueError as error:
                 raise ValueError(f"graphs.{name}: {error}") from None
-            if self.part is not None and graph.protects == "node" and graph.nodes is None:
+            listed = graph.nodes is None or self.tables[graph.nodes.partition(".")[0]].public
+            if self.part is not None and graph.protects == "node" and listed:
                 raise ValueError(
                     f"graphs.{name}: in a part of the people an edge counts if both its ends are in that part: name "
-                    'the column of people, as nodes = "people.id"'
+                    'the column of people, the unit of a table, as nodes = "people.id"'
                 )
         if len({graph.protects for graph in self.graphs.values()}) > 1:
             raise ValueError("graphs that protect edges and graphs that protect people need a policy and a ledger each")
