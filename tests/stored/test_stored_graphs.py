@@ -87,4 +87,4 @@ def test_the_files_are_the_ones_that_were_made() -> None:
     assert digest_of(FILES) == DIGEST
 
 
-DIGEST = "26f6373a38bc5e3c54efd4b3594092fe86a96a85a354405eb263f0891ee62696"
+DIGEST = "de71a7c0db9ca153dd7ec87402a034a34ab51326979c8e0bc6bfe886996cd3e9"
