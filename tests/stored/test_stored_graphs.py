@@ -87,4 +87,4 @@ def test_the_files_are_the_ones_that_were_made() -> None:
     assert digest_of(FILES) == DIGEST
 
 
-DIGEST = "de71a7c0db9ca153dd7ec87402a034a34ab51326979c8e0bc6bfe886996cd3e9"
+DIGEST = "009276f88eb7512532355d002ea948e7bf2acb83f615e4a4a1ab64feafdbd0ad"

@@ -137,6 +137,13 @@ class DeclaredGraph(StrictModel):
     directed: StrictBool = False
     max_degree: Cap | None = None
 
+    @property
+    def counts(self) -> Literal["people", "edges", "arcs"]:
+        """Whose losses its ledger counts."""
+        if self.protects == "node":
+            return "people"
+        return "arcs" if self.directed else "edges"
+
     def check(self, tables: Mapping[str, Table], relation: Relation) -> None:
         """Raise `ValueError` if it is about no such table or columns, or has no public vertices."""
         if self.edges not in tables or tables[self.edges].public:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -31,13 +31,12 @@ class PreparedCount(PreparedQuestion):
     """A statistic of a graph that was checked; see `discreet.release.Prepared`."""
 
     kind = "graph_count"
-    counts: Literal["people", "edges"] = field(default="edges", init=False)
-
     table: EdgeTable
     statistic: str
     measurements: tuple[Measurement, ...]
     loss: Loss
     policy: Policy
+    counts: Literal["people", "edges", "arcs"] = "edges"
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -73,13 +72,12 @@ class PreparedDegrees(PreparedQuestion):
     """Degrees that were checked; see `discreet.release.Prepared`."""
 
     kind = "graph_degrees"
-    counts: Literal["people", "edges"] = field(default="edges", init=False)
-
     table: EdgeTable
     mechanism: Additive
     loss: Loss
     policy: Policy
     direction: Direction | None = None
+    counts: Literal["people", "edges", "arcs"] = "edges"
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -116,7 +114,7 @@ def prepare_count(terms: Terms, graph: str, statistic: str, spend: Loss) -> Prep
     table = edge_table(terms.policy, graph, directed=True)
     terms.accept(table.plan.rows.bounded)
     measured = measurements(statistic, table.vertices, spend, directed=table.declared.directed)
-    return PreparedCount(table, statistic, measured, charged(spend), terms.policy)
+    return PreparedCount(table, statistic, measured, charged(spend), terms.policy, table.declared.counts)
 
 
 def prepare_degrees(terms: Terms, graph: str, spend: Loss, direction: Direction | None) -> PreparedDegrees:
@@ -129,4 +127,4 @@ def prepare_degrees(terms: Terms, graph: str, spend: Loss, direction: Direction 
     terms.accept(table.plan.rows.bounded)
     prices = additive_prices(spend, DEGREES_MOVED if direction is None else ARC_DEGREES_MOVED)
     mechanism = prices.measurement(prices.total)
-    return PreparedDegrees(table, mechanism, charged(spend), terms.policy, direction)
+    return PreparedDegrees(table, mechanism, charged(spend), terms.policy, direction, table.declared.counts)
