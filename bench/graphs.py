@@ -2,14 +2,19 @@
 
     python bench/graphs.py ../shared/data [--draws 10000]
     python bench/graphs.py --large 10000000
+    python bench/graphs.py --engines 1000000 [--where memory duckdb postgres spark] [--memory 2GB]
 
 The folder has ``snap_CA-GrQc.txt`` and ``snap_facebook_combined.txt``: sizes in the first line, then edges; lines after
 the edges are coordinates, and are ignored. Errors are mean absolute ones, over as many draws, of the whole mechanism:
 the scale of the noise is computed once for each graph and ε, and drawn from each time. The ladder's are computed from
-its law (Zhang, Cormode, Procopiuc, Srivastava and Xiao 2015), with the same local sensitivities at every distance.
+its law (Zhang, Cormode, Procopiuc, Srivastava and Xiao 2015), with the same local sensitivities at every distance; the
+ladder that discreet ships is drawn from as well, and its error must be that of the law. What `discreet.recommend` says
+of the graph, which is public here, is printed too, with root mean square errors.
 
 --large asks a session on DuckDB for edges, degrees, 2-stars and triangles of a generated graph of so many rows, whose
 degrees fall as a power law of exponent 2.4 with a mean of 20, and prints CPU seconds and peak memory of the process.
+
+--engines counts such a graph in each engine: see ``bench/graphs_engines.py``.
 """
 
 from __future__ import annotations
@@ -26,11 +31,13 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.graphs import Graph, SmoothCount, counts
+from discreet.graphs import Graph, Ladder, SmoothCount, counts
 from discreet.graphs.counts import ClusteringSum, Stars, Triangles
 from discreet.graphs.edge import RandomizedGraph, mixing_counts, sorted_degrees
 from discreet.noise import discrete_laplace, rounded_pareto
 from discreet.sensitivity import smooth
+from graphs_engines import WAYS
+from graphs_engines import compare as compare_engines
 
 GRAPHS = {"CA-GrQc": "snap_CA-GrQc.txt", "facebook": "snap_facebook_combined.txt"}
 EPSILONS = (Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(2))
@@ -51,7 +58,7 @@ def ladder_error(steps: Callable[[int], int], vertices: int, epsilon: float) -> 
     """The mean absolute error of the ladder: rungs of width A(G, k), each e**(−ε/2) times as likely as the last."""
     widths = np.array([steps(k) for k in range(2 * vertices)], float)
     weights = np.concatenate([[1.0], 2 * widths * np.exp(-epsilon / 2 * np.arange(1, len(widths) + 1))])
-    middles = np.concatenate([[0.0], np.cumsum(widths) - widths / 2])
+    middles = np.concatenate([[0.0], np.cumsum(widths) - (widths - 1) / 2])
     return float((weights * middles).sum() / weights.sum())
 
 
@@ -98,10 +105,27 @@ def subgraph_errors(name: str, graph: Graph, draws: int) -> bool:
             f"{name}: triangles at epsilon {epsilon}: {ours:,.0f}, ladder {ladder:,.0f}, ratio {ours / ladder:.3f} "
             f"(at most {GOAL}); noise of the local sensitivity, which is not private, {local / epsilon:,.0f}"
         )
+        law = Ladder(Triangles(graph.vertices), exact).law(graph)
+        drawn = float(np.mean(np.abs(np.array(law.draw(draws), float) - float(law.value))))
+        ok &= abs(law.mean_error / ladder - 1) < 1e-9 and abs(drawn / ladder - 1) < 10 / draws**0.5
+        print(f"{name}: ladder at epsilon {epsilon}: {drawn:,.0f} drawn, {law.mean_error:,.0f} by its law")
         own = drawn_error(SmoothCount(Stars(graph.vertices, 2), exact), graph, draws)
         ok &= own <= STARS_GOAL * stars / epsilon
         print(f"{name}: 2-stars at epsilon {epsilon}: {own:,.0f}, {own * epsilon / stars:.3f} x {stars}/epsilon")
     return bool(ok)
+
+
+def recommended(name: str, graph: Graph) -> None:
+    """What `discreet.recommend` says, with the graph as a public sample."""
+    import discreet as dp
+
+    for statistic in ("triangles", "2-stars"):
+        for spend in (dp.pure("0.1"), dp.approx(1, 1e-6), dp.rho("0.1"), dp.mu(1)):
+            advice, took = timed(
+                lambda at=(statistic, spend): dp.recommend(at[0], nodes=graph.vertices, spend=at[1], sample=graph)
+            )
+            errors = ", ".join(f"{each.name} {each.error:,.0f}" for each in advice.options)
+            print(f"{name}: {statistic} at {spend}: {errors}; in {took:.1f} CPU s")
 
 
 def clustering_error(name: str, graph: Graph, draws: int, goal: float) -> bool:
@@ -199,14 +223,19 @@ def generate(rows: int, path: Path) -> None:
     pq.write_table(pa.table(ends, ["a", "b"]), path)
 
 
-def large(rows: int) -> None:
-    import discreet as dp
-    from discreet import graphs
-
+def generated(rows: int) -> Path:
     path = Path(__file__).parent / "data" / f"power-law-{rows}.parquet"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
         subprocess.run([sys.executable, __file__, "--generate", str(path), "--large", str(rows)], check=True)
+    return path
+
+
+def large(rows: int) -> None:
+    import discreet as dp
+    from discreet import graphs
+
+    path = generated(rows)
     vertex = {"type": "int", "bounds": [0, rows // 10 - 1], "nullable": False}
     policy = {
         "version": "1",
@@ -231,14 +260,19 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--draws", type=int, default=10_000)
     parser.add_argument("--large", type=int)
+    parser.add_argument("--engines", type=int)
+    parser.add_argument("--where", nargs="+", choices=WAYS, default=WAYS)
+    parser.add_argument("--memory", help="DuckDB's limit with --engines, as 2GB")
     parser.add_argument("--generate", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.generate is not None:
         generate(given.large, given.generate)
+    elif given.engines is not None:
+        compare_engines(given.engines, generated(given.engines), list(given.where), given.memory)
     elif given.large is not None:
         large(given.large)
     elif given.folder is None:
-        parser.error("name the folder of the graphs, or --large ROWS")
+        parser.error("name the folder of the graphs, or --large ROWS, or --engines ROWS")
     else:
         compare(given)
 
@@ -250,6 +284,7 @@ def compare(given: argparse.Namespace) -> None:
         print(f"{name}: {graph.vertices:,} vertices, {graph.edges:,} edges")
         count_times(name, graph)
         ok &= subgraph_errors(name, graph, given.draws)
+        recommended(name, graph)
         ok &= clustering_error(name, graph, given.draws, 0.005 if name == "CA-GrQc" else 0.002)
         average_clustering_errors(name, graph, given.draws)
         degree_assortativity_errors(name, graph, given.draws)

@@ -182,8 +182,7 @@ class Session:
         return run, self._context(run.certify, self._questions.run())
 
     def _context(self, certify: Certify, run: Cancellation | None = None) -> ReleaseContext:
-        engine = self._engine
-        return ReleaseContext(self._policy, engine.run, engine.count_marginals, certify, engine.read_records, run)
+        return ReleaseContext.of_engine(self._engine, self._policy, certify, run)
 
     def sql(self, query: Query, spend: Loss, *, bias: bool = False, idempotency_key: str | None = None) -> Release:
         """Answer a query with differential privacy, charging `spend` to the ledger.

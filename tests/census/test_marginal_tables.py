@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 
 import discreet as dp
 from discreet import census
@@ -139,7 +140,10 @@ def test_tables_add_up_and_have_the_planned_errors(currency, minimize) -> None:
 @pytest.mark.parametrize("spend", [dp.pure(2), dp.rho("0.05"), dp.rho(4), dp.mu(1), dp.approx(1, "1e-6")], ids=str)
 @pytest.mark.parametrize("runs", [200, pytest.param(20_000, marks=pytest.mark.soak)])
 def test_estimates_are_unbiased_and_intervals_cover(spend, runs) -> None:
-    """Means, variances and coverage of all cells of a table, and of a sum of cells, each within 7 standard errors."""
+    """Means, variances and coverage of all cells of a table, and of a sum of cells.
+
+    Means are within 7 standard errors and variances, whose laws are skewed, within 9; coverage is a binomial count.
+    """
     counts = np.arange(12).reshape(2, 3, 2) * 7
     ready, context = prepared(spend, counts, ways=2)
     exact, some = counts.sum(axis=2).ravel(), counts[0, :, 1].sum()
@@ -156,9 +160,9 @@ def test_estimates_are_unbiased_and_intervals_cover(spend, runs) -> None:
     heavy = 2.5 if ready.measurements.form == "cells" else 1
     deviations = np.array([each for each, _ in totals])
     for measured, stated in ((np.var(values, axis=0).mean(), variance), (deviations.var(), 1)):
-        assert abs(measured / stated - 1) < 7 * math.sqrt(2 * heavy / runs)
+        assert abs(measured / stated - 1) < 9 * math.sqrt(2 * heavy / runs)
     for part in (np.array(covered), np.array([each for _, each in totals])):
-        assert part.mean() > 0.95 - 7 * math.sqrt(0.05 * 0.95 / runs)
+        assert part.mean() * runs >= stats.binom.ppf(1e-10, runs, 0.95)
 
 
 def test_it_is_charged_before_it_is_counted_and_free_again() -> None:

@@ -158,7 +158,7 @@ def test_what_is_wrong_with_a_value_is_not_told(run: Any) -> None:
 def test_estimates_of_frequencies(run: Any) -> None:
     scheme = local.HadamardResponse(domain=["bus", "[red]car", "train\x1b[2J"], epsilon=8)
     stored(scheme, ["[red]car"] * 4000 + ["bus"] * 1000)
-    told = json.loads(run("estimate", "--store", "store", "--json", "--level", "0.9999").stdout)
+    told = json.loads(run("estimate", "--store", "store", "--json", "--level", "0.99999999999").stdout)
     assert (told["scheme"], told["reports"], told["rejected"]) == ("hadamard_response", 5000, 3)
     assert [row["value"] for row in told["estimates"]] == ["bus", "[red]car", "train\x1b[2J"]
     assert [row["low"] <= share <= row["high"] for row, share in zip(told["estimates"], (0.2, 0.8, 0), strict=True)]

@@ -115,7 +115,7 @@ def total(pair: str, statistic: str, spend: dp.Loss) -> float:
     return sum(lost(one, other) for one, other in zip(first, second, strict=True))
 
 
-_smooth, _rate, _from_pairs = _smooth_count.smooth, _smooth_count.pareto_rate, Graph.from_pairs.__func__
+_smooth, _rate, _from_pieces = _smooth_count.smooth, _smooth_count.pareto_rate, Graph.from_pieces.__func__
 
 
 def local(statistic: Any, graph: Graph, beta: Any) -> float:
@@ -153,12 +153,17 @@ def average(statistic: Any, graph: Graph, beta: Any) -> float:
     return max(float(np.mean(values or [0])), 1e-9)
 
 
-def with_repeats(cls: Any, pairs: Any, vertices: int | None = None) -> Graph:
+def with_repeats(cls: Any, pieces: Any, vertices: int) -> Graph:
     """Repeats count: the graph is made larger by a vertex for each row, joined once."""
-    rows = np.asarray(pairs)
-    graph = _from_pairs(cls, rows, vertices)
+    rows = np.concatenate([*pieces])
+    graph = _from_pieces(cls, [rows], vertices)
     extra = np.array([[0, graph.vertices + i] for i in range(len(rows) - graph.edges)], np.int64).reshape(-1, 2)
-    return _from_pairs(cls, np.concatenate([graph.ends, extra]), graph.vertices + len(extra))
+    return _from_pieces(cls, [graph.ends, extra], graph.vertices + len(extra))
+
+
+def vertices_seen(pieces: Any, _: int) -> Graph:
+    rows = np.concatenate([*pieces])
+    return _from_pieces(Graph, [rows], int(rows.max()) + 1)
 
 
 @dataclass(frozen=True)
@@ -221,11 +226,11 @@ MUTANTS = (
     ),
     Mutant(
         "repeats count", "A row more, and not an edge more, is taken for a neighbour.", "two ways", "edges",
-        ((Graph, "from_pairs", classmethod(with_repeats)),),
+        ((Graph, "from_pieces", classmethod(with_repeats)),),
     ),
     Mutant(
         "vertices that are seen", "The number of vertices is one more than the largest in the rows.", "last vertex",
-        "degrees", ((Graph, "from_pairs", classmethod(lambda cls, pairs, _: _from_pairs(cls, pairs))),),
+        "degrees", ((Graph, "from_pieces", classmethod(lambda _, pieces, n: vertices_seen(pieces, n))),),
     ),
     Mutant(
         "stars moved by one", "2-stars get the noise of what an edge moves by 1.", "star", "2-stars",

@@ -158,13 +158,11 @@ def test_means_deviations_medians_and_quantiles_are_near_those_of_the_rows() -> 
 
 
 def test_nobody_has_a_uniform_distribution() -> None:
-    """Noise alone is taken for no rows with probability 1 − 3e-3 or so; both tries fail below 1e-4."""
-    for _ in range(2):
-        parameters = bought(ScalerAlgorithm(), numbers([]), dp.rho(1))
-        if abs(parameters["means"][0] - 511.5) < 1:
-            assert abs(parameters["deviations"][0] - 1024 / 12**0.5) < 1
-            return
-    raise AssertionError
+    """Noise alone is taken for no rows with probability 1 − 3e-3 or so; more than 4 of 12 tries fail below 1e-9."""
+    fits = [bought(ScalerAlgorithm(), numbers([]), dp.rho(1)) for _ in range(12)]
+    empty = [each for each in fits if abs(each["means"][0] - 511.5) < 1]
+    assert len(empty) >= 8
+    assert all(abs(each["deviations"][0] - 1024 / 12**0.5) < 1 for each in empty)
 
 
 def test_deviations_are_at_least_a_level_and_cut() -> None:

@@ -198,7 +198,7 @@ def test_released_shapes_and_big_integers(kind) -> None:
     assert type(loud.release(5)) is int
     assert all(type(item) is int for item in loud.release(np.arange(4)))
     assert len(set(loud.release([0] * 100))) > 10
-    assert loud.release(2**63 - 1) != loud.release(2**63 - 1) or loud.release(0) != loud.release(0)
+    assert loud.release([2**63 - 1] * 4) != loud.release([2**63 - 1] * 4)  # alike once in 10**13
 
 
 @pytest.mark.parametrize("kind", BOTH)

@@ -390,9 +390,10 @@ def test_intervals_of_what_is_measured_cover(mechanism: Any, count: int) -> None
 
 def test_a_share_whose_total_may_be_zero_is_not_known(noisy: synth.SyntheticTable) -> None:
     answer = noisy.sql("SELECT site, AVG(CASE WHEN label THEN 1 ELSE 0 END) AS r FROM people GROUP BY site")
-    errors = {row["site"]: error for row, error in zip(as_rows(answer), answer.error("r", 0.999), strict=True)}
-    assert np.isinf(errors["never"]) or np.isnan(errors["never"])
-    assert 0 < errors["north"] < 0.5
+    places = [row["site"] for row in as_rows(answer)]
+    never = answer.error("r", 1 - 1e-11)[places.index("never")]  # a level that noise passes as rarely
+    assert np.isinf(never) or np.isnan(never)
+    assert 0 < answer.error("r", 0.999)[places.index("north")] < 0.5
 
 
 def test_rows_picked_by_noisy_values_have_wider_intervals(noisy: synth.SyntheticTable) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.advice._advisors import advisor
 from discreet.advice._aggregation import with_quantiles, with_sample_and_aggregate, with_selection
 from discreet.advice._frameworks import with_global_sensitivity, with_proposed_sensitivity, with_smooth_sensitivity
 from discreet.advice._option import LeftOut, Option, Task
@@ -19,10 +20,13 @@ from discreet.privacy import Loss, Relation, budget_of
 from discreet.sensitivity import Mode, Slope, Statistic, interval
 from discreet.sensitivity import statistic as named
 
-__all__ = ["SHAPES", "recommend", "samples_of"]
+__all__ = ["SHAPES", "Framework", "compare", "numeric_frameworks", "recommend", "samples_of"]
 
 
 Floats = NDArray[np.float64]
+
+Framework = tuple[str, Callable[[Task], Iterator[Option]]]
+"""A name, and what yields its options for a task."""
 
 _MOST = 10**6
 _MOST_PAIRS = 10**5
@@ -103,7 +107,8 @@ _SMOOTH_NOISES: dict[str, tuple[SmoothNoise, ...]] = {
 def recommend(  # noqa: PLR0913 (all but the first by keyword)
     statistic: str | Statistic,
     *,
-    n: int,
+    n: int | None = None,
+    nodes: int | None = None,
     bounds: Any = None,
     spend: Loss,
     relation: Relation = "add_remove",
@@ -118,8 +123,12 @@ def recommend(  # noqa: PLR0913 (all but the first by keyword)
     ----------
     statistic
         A name such as ``"mean"`` or ``"median"``, or a `discreet.sensitivity.Statistic`; a mode as ``Mode(domain)``.
+        With `nodes`, a statistic of a graph by its name, such as ``"triangles"``.
     n
         How many records there are, about: public.
+    nodes
+        In place of `n` and `bounds`, for a graph whose edges are protected: its public number of vertices. Errors are
+        computed on two made-up graphs; see `discreet.graphs.recommend_count`.
     bounds
         The public (lower, upper) of the data.
     spend
@@ -127,8 +136,8 @@ def recommend(  # noqa: PLR0913 (all but the first by keyword)
     relation
         What neighbours are: ``"add_remove"`` or ``"substitute"``.
     sample
-        Public or synthetic data that look like the private ones. Never the private data: what is recommended, and
-        with which parameters, would tell about them.
+        Public or synthetic data that look like the private ones; of a graph, a `discreet.graphs.Graph`. Never the
+        private data: what is recommended, and with which parameters, would tell about them.
 
     Raises `ParameterError` for an argument out of its range, for a statistic that is public under the relation, and if
     nothing applies.
@@ -139,16 +148,50 @@ def recommend(  # noqa: PLR0913 (all but the first by keyword)
     >>> type(recommend("variance", n=30_000, bounds=(0, 100), spend=approx(1, 1e-6)).mechanism).__name__
     'SmoothSensitivity'
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError(f"n must be a whole number, 1 or more, got {n!r}")
+    if nodes is not None:
+        if n is not None or bounds is not None or relation != "add_remove":
+            raise ParameterError("a statistic of a graph takes nodes, a spend and a sample; leave out the others")
+        return advisor("nodes")(statistic, nodes=nodes, spend=spend, sample=sample)
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ParameterError(f"n must be a whole number, 1 or more, got {n!r}; a statistic of a graph takes nodes")
     chosen = named(statistic)
     if chosen.global_sensitivity(bounds, relation) == 0:
         raise ParameterError("this statistic is the same for all neighbours: it is public, and needs no mechanism")
     name = statistic if isinstance(statistic, str) else None
     task = Task(chosen, name, n, bounds, spend, relation, samples_of(chosen, n, bounds, sample))
+    by_global, *others = numeric_frameworks(spend)
+    return compare(
+        task,
+        (
+            by_global,
+            ("Quantiles", with_quantiles),
+            *others,
+            ("SampleAndAggregate (mean)", partial(with_sample_and_aggregate, aggregator="mean")),
+            ("SampleAndAggregate (median)", partial(with_sample_and_aggregate, aggregator="median")),
+            ("MostFrequent", with_selection),
+        ),
+    )
+
+
+def numeric_frameworks(spend: Loss) -> tuple[Framework, ...]:
+    """Those for any `Statistic` with numbers as values: global and smooth sensitivity, and propose-test-release."""
+    currency, _ = budget_of(spend)
+    return (
+        ("GlobalSensitivity", with_global_sensitivity),
+        ("SmoothSensitivity", partial(with_smooth_sensitivity, noises=_SMOOTH_NOISES[currency])),
+        ("ProposeTestRelease", with_proposed_sensitivity),
+    )
+
+
+def compare(task: Task, frameworks: Iterable[Framework], counted: str = "records") -> Recommendation:
+    """The options of all frameworks for one task, the one that errs least first; `counted` is what `task.n` counts.
+
+    A framework is left out, with the reason, where it raises `ParameterError` or `NotImplementedError`. Raises
+    `ParameterError` if none is left.
+    """
     options: list[Option] = []
     left_out: list[LeftOut] = []
-    for label, framework in _frameworks(spend):
+    for label, framework in frameworks:
         try:
             options.extend(framework(task))
         except (ParameterError, NotImplementedError) as error:
@@ -156,20 +199,8 @@ def recommend(  # noqa: PLR0913 (all but the first by keyword)
     if not options:
         raise ParameterError("no mechanism applies: " + "; ".join(f"{each.name}: {each.reason}" for each in left_out))
     options.sort(key=lambda each: (each.error, each.name))
-    return Recommendation(_title(chosen, name), n, spend, tuple(options), tuple(left_out))
-
-
-def _frameworks(spend: Loss) -> tuple[tuple[str, Callable[[Task], Iterator[Option]]], ...]:
-    currency, _ = budget_of(spend)
-    return (
-        ("GlobalSensitivity", with_global_sensitivity),
-        ("Quantiles", with_quantiles),
-        ("SmoothSensitivity", partial(with_smooth_sensitivity, noises=_SMOOTH_NOISES[currency])),
-        ("ProposeTestRelease", with_proposed_sensitivity),
-        ("SampleAndAggregate (mean)", partial(with_sample_and_aggregate, aggregator="mean")),
-        ("SampleAndAggregate (median)", partial(with_sample_and_aggregate, aggregator="median")),
-        ("MostFrequent", with_selection),
-    )
+    title = _title(task.statistic, task.name)
+    return Recommendation(title, task.n, task.spend, tuple(options), tuple(left_out), counted)
 
 
 def _title(statistic: Statistic, name: str | None) -> str:

@@ -25,13 +25,15 @@ class Recommendation:
     statistic
         What is to be released.
     n
-        The public number of records that the errors are for.
+        The public number of records, or of what `counted` says, that the errors are for.
     spend
         What each of the options costs at most.
     options
         The mechanisms that apply, in the order of their errors.
     left_out
         Those that do not, with the reason.
+    counted
+        What `n` counts: ``"records"``, or ``"vertices"``.
     """
 
     statistic: str
@@ -39,6 +41,7 @@ class Recommendation:
     spend: Loss
     options: tuple[Option, ...]
     left_out: tuple[LeftOut, ...]
+    counted: str = "records"
 
     @property
     def mechanism(self) -> Any:
@@ -57,7 +60,7 @@ class Recommendation:
     @property
     def title(self) -> str:
         """What the table is about."""
-        return f"{self.statistic} of {self.n:,} records at {in_words(self.spend)}"
+        return f"{self.statistic} of {self.n:,} {self.counted} at {in_words(self.spend)}"
 
     def __rich__(self) -> Group:
         from rich import box

@@ -2,6 +2,6 @@
 
 from discreet.engines._factories import EngineFactory
 from discreet.engines._open import declared_tables, open_engine
-from discreet.engines._protocol import Declared, Engine
+from discreet.engines._protocol import Declared, EdgeQueries, Engine
 
-__all__ = ["Declared", "Engine", "EngineFactory", "declared_tables", "open_engine"]
+__all__ = ["Declared", "EdgeQueries", "Engine", "EngineFactory", "declared_tables", "open_engine"]

@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.query import BoundedAggregate, Group, Marginals, RecordRows
+from discreet.query import BoundedAggregate, EdgeRows, Group, Marginals, RecordRows
 
-__all__ = ["Declared", "Engine"]
+__all__ = ["Declared", "EdgeQueries", "Engine"]
 
 Declared = Mapping[str, str | None]
 """From a column's name to its type in a policy; None where policies have no such type."""
+
+
+_T = TypeVar("_T")
+
+
+class EdgeQueries(Protocol):
+    """What is asked of the edges of one graph, where they are. What it returns is private: numbers, and never edges."""
+
+    def degrees(self) -> list[tuple[int, int]]:
+        """Each degree that a vertex has, from 1, and how many vertices have it."""
+        ...
+
+    def triangles(self) -> int:
+        """How many triangles there are."""
+        ...
+
+    def joined_hubs(self, most: int) -> list[tuple[int, int]]:
+        """Which of the first vertices, at most so many, are joined: as places in their order, from 0, the lower first.
+
+        The order is by falling degree, and of one degree by number.
+        """
+        ...
+
+    def common(self, higher: range, lower: range) -> list[tuple[int, int]]:
+        """For each number of common neighbours from 1, the most other neighbours of a pair that has as many.
+
+        Of pairs whose end of higher degree has a degree in `higher`, and the other one in `lower`; of one degree either
+        is the higher. The other neighbours are those of both ends, without the ends: a common one counts twice.
+        """
+        ...
 
 
 class Engine(Protocol):
@@ -50,6 +80,13 @@ class Engine(Protocol):
         Columns are those of `RecordRows`: the cells of keys as int32, or texts, numbers as int64 with nulls, and
         `PERSON_COLUMN`, where rows belong to people: the same number says the same person and nothing else, since one
         person more gives others another number, and rows another order. Raises `DataError` as `run`.
+        """
+        ...
+
+    def query_edges(self, request: EdgeRows, search: Callable[[EdgeQueries], _T]) -> _T:
+        """What `search` returns of a graph, all of whose queries see the same edges. No row leaves the engine.
+
+        `search` may ask as often as it likes, until it returns. Raises `DataError` as `run`, and what `search` raises.
         """
         ...
 

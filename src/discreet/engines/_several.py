@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines._protocol import Engine
+from discreet.engines._protocol import EdgeQueries, Engine
 from discreet.errors import DataError, QueryError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Group, Marginals, RecordRows
+from discreet.query import BoundedAggregate, EdgeRows, Group, Marginals, RecordRows
 
 __all__ = ["Several"]
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,10 @@ class Several:
     def read_records(self, request: RecordRows, salt: bytes) -> pa.Table:
         """See `discreet.engines.Engine`."""
         return self._at(request.bounded.tables[0]).read_records(request, salt)
+
+    def query_edges(self, request: EdgeRows, search: Callable[[EdgeQueries], _T]) -> _T:
+        """See `discreet.engines.Engine`."""
+        return self._at(request.rows.bounded.tables[0]).query_edges(request, search)
 
     def close(self) -> None:
         """Close every engine, even where closing another fails."""

@@ -22,11 +22,13 @@ from discreet.graphs.edge import (
     GraphDegrees,
     GraphMixing,
     GraphPlan,
+    Ladder,
     MixingPlan,
     RandomizedGraph,
     ReleaseCuts,
     ReleaseMixing,
     SmoothCount,
+    recommend_count,
 )
 from discreet.graphs.features import FEATURES_KIND, AggregateFeatures, GraphFeatures, NoisyAggregation
 from discreet.graphs.node import (
@@ -60,6 +62,7 @@ __all__ = [
     "GraphMixing",
     "GraphPlan",
     "GraphSynthesis",
+    "Ladder",
     "MixingPlan",
     "NodePlan",
     "NodePrivateCount",
@@ -74,4 +77,5 @@ __all__ = [
     "SynthesizeGraph",
     "open",
     "plan",
+    "recommend_count",
 ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,28 @@ from discreet import noise
 from discreet.errors import QueryError
 from discreet.graphs._directed_graph import DirectedGraph
 from discreet.graphs._graph import Graph
+from discreet.graphs.counts import CountedGraph, count_in_engine
 from discreet.policy import DeclaredGraph, Key, Policy, Table
-from discreet.query import Feature, RecordPlan, plan_records
+from discreet.query import EdgeRows, Feature, RecordPlan, plan_records
 from discreet.release import ReleaseContext
 
-__all__ = ["AS_UNDIRECTED", "EdgeTable", "column_values", "declared_graph", "edge_table", "ends_of", "vertex_column"]
+__all__ = [
+    "AS_UNDIRECTED",
+    "Counted",
+    "EdgeTable",
+    "column_values",
+    "declared_graph",
+    "edge_table",
+    "ends_of",
+    "vertex_column",
+]
+
+Counted = Literal["memory", "engine"]
+"""Where a graph is counted: in memory, into which its edges are read, or in the engine that holds them."""
 
 AS_UNDIRECTED = "declare it without directed = true, and arcs both ways are one edge, which is protected"
 """What to do about a question that a directed graph does not answer."""
+_PIECE = 2**22
 _FURTHEST = 2**30
 """Whole numbers up to here are read as they are: records are on grids of so many steps."""
 
@@ -62,7 +76,7 @@ class EdgeTable:
 
     def read(self, context: ReleaseContext) -> Graph:
         """The graph: rows with an end that is no vertex do not count. SENSITIVE."""
-        return Graph.from_pairs(self._pairs(context), self.vertices)
+        return Graph.from_pieces(self._pairs(context.read_records(self.plan.rows, noise.secret(16))), self.vertices)
 
     def read_declared(self, context: ReleaseContext) -> Graph | DirectedGraph:
         """The graph, directed where the policy says so. SENSITIVE."""
@@ -70,12 +84,31 @@ class EdgeTable:
 
     def read_directed(self, context: ReleaseContext) -> DirectedGraph:
         """The graph with an arc from the first end of each row to the second. SENSITIVE."""
-        return DirectedGraph.from_pairs(self._pairs(context), self.vertices)
+        pieces = self._pairs(context.read_records(self.plan.rows, noise.secret(16)))
+        return DirectedGraph.from_pairs(np.concatenate([np.empty((0, 2), np.int64), *pieces]), self.vertices)
 
-    def _pairs(self, context: ReleaseContext) -> NDArray[np.int64]:
-        table = context.read_records(self.plan.rows, noise.secret(16))
-        ends = [self.numbers(table, feature) for feature in self.plan.features]
-        return np.column_stack(ends)[(ends[0] >= 0) & (ends[1] >= 0)]
+    def _pairs(self, table: Any) -> Iterator[NDArray[np.int64]]:
+        """The ends of each row, of rows whose ends are vertices, in pieces: what is read is never there twice."""
+        for begin in range(0, table.num_rows, _PIECE):
+            piece = table.slice(begin, _PIECE)
+            ends = np.column_stack([self.numbers(piece, feature) for feature in self.plan.features])
+            yield ends[(ends >= 0).all(axis=1)]
+
+    def check_countable(self) -> None:
+        """Raise `QueryError` unless an engine can count it: its vertices are all whole numbers within bounds."""
+        if self.first is None or any(feature.values is not None for feature in self.plan.features):
+            raise QueryError(
+                f"the vertices of {self.name} are listed by their keys, and an engine counts graphs of whole numbers "
+                'within bounds: number the vertices, or open the graph with counted="memory"'
+            )
+
+    def count(self, context: ReleaseContext, *, pairs: bool = False, triangles: bool = False) -> CountedGraph:
+        """What an engine counts of the graph, as `count_in_engine`: no edge leaves it. SENSITIVE."""
+        first, n = self.first or 0, self.vertices
+        request = EdgeRows(self.plan.rows, first, first + n - 1)
+        return context.query_edges(
+            request, lambda queries: count_in_engine(queries, n, pairs=pairs, triangles=triangles)
+        )
 
     def numbers(self, table: Any, feature: Feature) -> NDArray[np.int64]:
         """Which vertex each row of a column names, as a number from 0 on: −1 where it is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,14 +86,29 @@ class Graph:
         [[0, 2]]
         """
         ends = as_pairs(pairs)
-        n = checked_vertices(int(ends.max(initial=-1)) + 1 if vertices is None else vertices)
-        if ends.size and (ends.min() < 0 or ends.max() >= n):
-            raise ParameterError(f"the vertices of a graph of {n} are the numbers from 0 to {n - 1}")
-        low, high = np.minimum(ends[:, 0], ends[:, 1]), np.maximum(ends[:, 0], ends[:, 1])
-        keys = np.sort((low * n + high)[low < high])
-        keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
-        low = keys // max(n, 1)
-        return cls(n, np.column_stack([low, keys - low * n]))
+        return cls.from_pieces([ends], int(ends.max(initial=-1)) + 1 if vertices is None else vertices)
+
+    @classmethod
+    def from_pieces(cls, pieces: Iterable[ArrayLike], vertices: int) -> Graph:
+        """The graph of pairs of vertices that come in pieces, each as in `from_pairs`, with 8 bytes for each pair.
+
+        A piece is let go before the next one is asked for. Raises as `from_pairs`.
+
+        >>> Graph.from_pieces([[(2, 0)], [(0, 2), (1, 1)]], 3).ends.tolist()
+        [[0, 2]]
+        """
+        n = checked_vertices(vertices)
+        keys = np.concatenate([np.empty(0, np.int64), *(_keys(as_pairs(piece), n) for piece in pieces)])
+        keys.sort()
+        first = np.concatenate([[True], keys[1:] != keys[:-1]]) if keys.size else np.empty(0, np.bool_)
+        keys = keys if first.all() else keys[first]
+        ends = np.empty((len(keys), 2), np.int64)
+        np.floor_divide(keys, max(n, 1), out=ends[:, 0])
+        np.remainder(keys, max(n, 1), out=ends[:, 1])
+        ends.flags.writeable = False
+        graph = cls(n, ends[:0])
+        object.__setattr__(graph, "ends", ends)
+        return graph
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Graph:
@@ -167,6 +183,14 @@ def checked_vertices(vertices: object) -> int:
     if isinstance(vertices, bool) or not isinstance(vertices, int | np.integer) or not 0 <= vertices < _MOST_VERTICES:
         raise ParameterError(f"a graph has from 0 to {_MOST_VERTICES - 1} vertices, an integer")
     return int(vertices)
+
+
+def _keys(ends: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """A number for each edge, without loops. Raises `ParameterError` for an end that is no vertex."""
+    if ends.size and (ends.min() < 0 or ends.max() >= n):
+        raise ParameterError(f"the vertices of a graph of {n} are the numbers from 0 to {n - 1}")
+    low, high = np.minimum(ends[:, 0], ends[:, 1]), np.maximum(ends[:, 0], ends[:, 1])
+    return (low * n + high)[low < high]
 
 
 def as_pairs(pairs: ArrayLike) -> NDArray[np.int64]:

@@ -9,10 +9,10 @@ from typing import Any, cast
 from numpy.typing import ArrayLike
 from pyarrow import Table
 
-from discreet.errors import ParameterError
-from discreet.graphs._declared import declared_graph
+from discreet.errors import ParameterError, QueryError
+from discreet.graphs._declared import Counted, declared_graph
 from discreet.graphs._directed_graph import Direction
-from discreet.graphs._questions import CountGraph, ReleaseDegrees
+from discreet.graphs._questions import CountGraph, ReleaseDegrees, check_counted
 from discreet.graphs.edge import (
     CutsPlan,
     GraphCount,
@@ -50,11 +50,14 @@ class PrivateGraph:
     ----------
     name, declared
         The graph of the policy, and what it declares.
+    counted
+        Where it is counted: in memory, or in the engine that holds its edges.
     """
 
     session: Session
     name: str
     declared: DeclaredGraph
+    counted: Counted = "memory"
 
     def __repr__(self) -> str:
         """The graph, and whom it protects."""
@@ -108,7 +111,8 @@ class PrivateGraph:
         >>> abs(triangles.value - 82_160) < 2_000, triangles.error() is None
         (True, True)
         """
-        return self.session.answer(CountGraph(self.name, statistic, spend, cap), idempotency_key=idempotency_key)
+        asked = CountGraph(self.name, statistic, spend, cap, self.counted)
+        return self.session.answer(asked, idempotency_key=idempotency_key)
 
     def clustering(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphCount:
         """The global clustering coefficient, three times the triangles by the 2-stars: half of the spend for each.
@@ -135,7 +139,8 @@ class PrivateGraph:
         `QueryError` if the policy names no column of people. Source: Hay, Li, Miklau and Jensen 2009; Day, Li and Lyu
         2016.
         """
-        return self.session.answer(ReleaseDegrees(self.name, spend, cap, direction), idempotency_key=idempotency_key)
+        asked = ReleaseDegrees(self.name, spend, cap, direction, self.counted)
+        return self.session.answer(asked, idempotency_key=idempotency_key)
 
     def mixing(self, attribute: str, spend: Loss, *, idempotency_key: str | None = None) -> GraphMixing:
         """How many edges join each two values of a public attribute of vertices, and its assortativity.
@@ -146,6 +151,7 @@ class PrivateGraph:
         `QueryError` if there is no such column. Raises as `count`, also where people are protected. Source:
         ``proofs/graph_mixing.md``.
         """
+        self._check_in_memory("mixing")
         return self.session.answer(ReleaseMixing(self.name, attribute, spend), idempotency_key=idempotency_key)
 
     def cuts(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphCuts:
@@ -156,6 +162,7 @@ class PrivateGraph:
         graph of more than 16,384 vertices, and for an ε below 0.001. Raises as `count`, also where people are
         protected. Source: ``proofs/graph_cuts.md``.
         """
+        self._check_in_memory("cuts")
         return self.session.answer(ReleaseCuts(self.name, spend), idempotency_key=idempotency_key)
 
     def synthetic(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphSynthesis:
@@ -165,6 +172,7 @@ class PrivateGraph:
         noisy numbers alone. Its vertices are nobody. Raises as `count`. Source: Seshadhri, Kolda and Pinar 2012 for the
         generator; ``proofs/graph_synthetic.md``.
         """
+        self._check_in_memory("synthetic")
         return self.session.answer(SynthesizeGraph(self.name, spend), idempotency_key=idempotency_key)
 
     def features(
@@ -198,6 +206,7 @@ class PrivateGraph:
 
         Source: Sajadmanesh, Shamsabadi, Bellet and Gatica-Perez 2023; ``proofs/graph_features.md``.
         """
+        self._check_in_memory("features")
         asked = AggregateFeatures(self.name, vectors, spend, hops)
         return self.session.answer(asked, idempotency_key=idempotency_key)
 
@@ -217,7 +226,10 @@ class PrivateGraph:
         vertices. It changes no noise. Raises as `count`, `mixing` and `cuts` do before their charge, and
         `ParameterError` for another assumption, any where the noise is public, and an attribute of what has none.
         """
-        return _plan_of(self.session.prepare(_asked(self.name, statistic, spend, cap, attribute)), assume)
+        if statistic in ("mixing", "cuts"):
+            self._check_in_memory(statistic)
+        asked = _asked(self.name, statistic, spend, cap, attribute, counted=self.counted)
+        return _plan_of(self.session.prepare(asked), assume)
 
     def meaning(self, edges: int, spend: Loss) -> str:
         """What a spend per edge is to a person with so many edges, in words. Costs nothing.
@@ -237,21 +249,48 @@ class PrivateGraph:
             f"{in_words(together)}."
         )
 
+    def _check_in_memory(self, asked: str) -> None:
+        """Raise `QueryError` if the graph is to be counted in its engine, which cannot answer this."""
+        if self.counted == "engine":
+            raise QueryError(
+                f'{asked} reads the edges into memory: open the graph with counted="memory", or count triangles, '
+                "stars, edges or degrees, which an engine does"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class _Named:
     """Asks a session's policy for a graph: never answered, and so never charged."""
 
     name: str
+    counted: Counted
 
     def prepare(self, terms: Terms) -> tuple[str, DeclaredGraph]:
+        check_counted(terms, self.name, self.counted)
         return declared_graph(terms.policy, self.name)
 
 
-def open_graph(session: Session, name: str) -> PrivateGraph:
-    """A graph of the session's policy. Costs nothing and touches no data. Raises `QueryError` if there is none."""
-    looked_up: Any = session.prepare(cast("Any", _Named(name)))
-    return PrivateGraph(session, *looked_up)
+def open_graph(session: Session, name: str, *, counted: Counted = "memory") -> PrivateGraph:
+    """A graph of the session's policy. Costs nothing and touches no data.
+
+    Parameters
+    ----------
+    session, name
+        The session, and the graph of its policy.
+    counted
+        Where edges, density, the largest degree, degrees, triangles, stars and global clustering are counted.
+        ``"memory"``: the edges are read into this process, some 150 bytes each; nothing else is as fast while they fit,
+        and everything can be asked. ``"engine"``: the engine that holds them joins and groups them in tables of its
+        own, spills to disk, and hands over a few numbers; vertices are whole numbers within bounds. You say which, and
+        no size of the graph does: that would tell of its edges. Both give the same integers the same noise, so what was
+        answered one way is free the other way.
+
+    Raises `QueryError` if there is no such graph, and for a graph of people in an engine; `ParameterError` for another
+    place.
+    """
+    looked_up: Any = session.prepare(cast("Any", _Named(name, counted)))
+    chosen, declared = looked_up
+    return PrivateGraph(session, chosen, declared, counted)
 
 
 def plan_graph(  # noqa: PLR0913 — what `PrivateGraph.plan` takes
@@ -265,11 +304,11 @@ def plan_graph(  # noqa: PLR0913 — what `PrivateGraph.plan` takes
     attribute: str | None = None,
 ) -> GraphPlan | MixingPlan | CutsPlan | NodePlan:
     """The plan of `PrivateGraph.plan` under a policy alone, before there is a source or a ledger. Raises as that."""
-    return _plan_of(_asked(graph, statistic, spend, cap, attribute).prepare(Terms.of_policy(policy)), assume)
+    return _plan_of(_asked(graph, statistic, spend, cap, attribute, counted="memory").prepare(Terms.of_policy(policy)), assume)
 
 
-def _asked(
-    graph: str, statistic: str, spend: Loss, cap: Cap | None, attribute: str | None
+def _asked(  # noqa: PLR0913
+    graph: str, statistic: str, spend: Loss, cap: Cap | None, attribute: str | None, *, counted: Counted
 ) -> CountGraph | ReleaseMixing | ReleaseCuts:
     if statistic == "mixing" and attribute is None:
         raise ParameterError("mixing is by a public attribute of vertices: name it as attribute")
@@ -279,7 +318,9 @@ def _asked(
         raise ParameterError(f"{statistic} needs no cap: leave it out")
     if statistic == "cuts":
         return ReleaseCuts(graph, spend)
-    return CountGraph(graph, statistic, spend, cap) if attribute is None else ReleaseMixing(graph, attribute, spend)
+    if attribute is not None:
+        return ReleaseMixing(graph, attribute, spend)
+    return CountGraph(graph, statistic, spend, cap, counted)
 
 
 def _plan_of(prepared: Any, assume: Mapping[str, float] | None) -> GraphPlan | MixingPlan | CutsPlan | NodePlan:

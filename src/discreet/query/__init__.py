@@ -34,7 +34,7 @@ from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._marginals import Marginals
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
-from discreet.query.measures._records import PERSON_COLUMN, RecordRows, category_column, number_column
+from discreet.query.measures._records import PERSON_COLUMN, EdgeRows, RecordRows, category_column, number_column
 from discreet.query.measures._related import RelatedKey, related_rows
 from discreet.query.measures._scored import scored_rows
 from discreet.query.measures._sensitivity import measure_norms
@@ -90,6 +90,7 @@ __all__ = [
     "Cut",
     "Distinct",
     "Dual",
+    "EdgeRows",
     "Expression",
     "Feature",
     "Field",

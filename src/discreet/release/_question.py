@@ -50,6 +50,10 @@ def _no_records(request: Any, salt: bytes) -> Any:  # noqa: ARG001 - as engines 
     raise DataError("there are no records here: what is asked has counts and sums alone")
 
 
+def _no_edges(request: Any, search: Any) -> Any:  # noqa: ARG001 - as engines take them
+    raise DataError("there are no edges here: what is asked has counts and sums alone")
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseContext:
     """What a question may use while it is answered. Its loss has been charged, and stays charged whatever happens.
@@ -70,6 +74,9 @@ class ReleaseContext:
     read_records
         Reads the rows of a `discreet.query.RecordRows` with 16 secret bytes, as an Arrow table: those that `aggregate`
         counts, one by one, and private as the groups are.
+    query_edges
+        Counts the graph of a `discreet.query.EdgeRows` where its edges are: what a function returns that asks a
+        `discreet.engines.EdgeQueries`. Private as the groups are.
     cancellation
         Whether a question that is answered in steps was cancelled; one that is answered at once has its thread's.
     """
@@ -79,7 +86,16 @@ class ReleaseContext:
     count_marginals: Callable[[Any, bytes], Any]
     certify: Certify
     read_records: Callable[[Any, bytes], Any] = _no_records
+    query_edges: Callable[[Any, Callable[[Any], Any]], Any] = _no_edges
     cancellation: Cancellation | None = None
+
+    @classmethod
+    def of_engine(
+        cls, engine: Any, policy: Policy, certify: Certify, cancellation: Cancellation | None = None
+    ) -> ReleaseContext:
+        """What a `discreet.engines.Engine` does for a question."""
+        reads = engine.run, engine.count_marginals, certify, engine.read_records, engine.query_edges
+        return cls(policy, *reads, cancellation)
 
     def step(self, done: int, total: int) -> None:
         """Report progress in public numbers of steps. Raises `Cancelled` if the caller no longer waits."""

@@ -62,7 +62,10 @@ def test_the_clip_moves_by_the_share_and_stays_a_clip() -> None:
 @pytest.mark.parametrize("start", [30.0, 0.03])
 @pytest.mark.parametrize("settings", [{}, {"arithmetic": "float"}, {"rate": None, "epochs": 6, "noise": "auto"}])
 def test_it_finds_the_quantile_of_norms(start: float, settings: dict[str, Any]) -> None:
-    """Norms of 1 to 3, alike in all steps, whose upper quarter begins at 2.5. False alarm below 1e-6."""
+    """Norms of 1 to 3, alike in all steps, whose upper quarter begins at 2.5.
+
+    Of 48 clips the standard deviation was 0.011 to 0.045: 0.4 is eight of them and more.
+    """
     net = nn.Linear(1, 1, bias=False)
     sizes = torch.linspace(1, 3, 2_000)
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-9)

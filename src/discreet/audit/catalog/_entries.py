@@ -14,6 +14,7 @@ from discreet.audit.catalog._census import census_entries
 from discreet.audit.catalog._detail import detail_entries
 from discreet.audit.catalog._entry import Entry
 from discreet.audit.catalog._examples import mechanism_entries, scheme_entries
+from discreet.audit.catalog._graph_reports import graph_report_entries
 from discreet.audit.catalog._graphs import graph_entries
 from discreet.audit.catalog._histograms import histogram_entries
 from discreet.audit.catalog._learning import learning_entries
@@ -68,6 +69,7 @@ def entries() -> tuple[Entry, ...]:
         *marginal_entries(),
         *detail_entries(),
         *graph_entries(),
+        *graph_report_entries(),
         *learning_entries(),
         *sql,
     )

@@ -14,6 +14,7 @@ from discreet.graphs import (
     CountGraph,
     DirectedGraph,
     Graph,
+    Ladder,
     NoisyAggregation,
     RandomizedGraph,
     ReleaseMixing,
@@ -43,6 +44,17 @@ class _Counted:
         """`size` independent counts."""
         value, scale = self.mechanism.before_noise(data)
         return [rounded_pareto(Fraction(value), scale, self.mechanism.shape) for _ in range(size)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Climbed:
+    """A count by the ladder, drawn many times: A(G, k) is computed once for each graph."""
+
+    mechanism: Ladder
+
+    def draw(self, data: Graph, size: int) -> list[int]:
+        """`size` independent counts."""
+        return self.mechanism.law(data).draw(size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +167,7 @@ def graph_entries() -> tuple[Entry, ...]:
     >>> [entry.name for entry in graph_entries()][:3]
     ['SmoothCount of two hubs', 'SmoothCount of a clique', 'SmoothCount of a star']
     """
-    return (*_edge_entries(), *_pair_entries(), *_node_entries(), _feature_entry())
+    return (*_edge_entries(), *_ladder_entries(), *_pair_entries(), *_node_entries(), _feature_entry())
 
 
 def _edge_entries() -> tuple[Entry, ...]:
@@ -185,6 +197,35 @@ def _edge_entries() -> tuple[Entry, ...]:
             kind=SmoothCount,
             samples=40_000,
             note=f"{note}, which is its local sensitivity; a draw takes a fifth of a millisecond",
+        )
+        for name, mechanism, pair, shown, note in cases
+    )
+
+
+def _ladder_entries() -> tuple[Entry, ...]:
+    hubs, path = _hubs(), Graph.from_pairs([(0, 1)], 12)
+    triangles, stars = Ladder(Triangles(hubs.vertices), 1), Ladder(Stars(12, 2), 1)
+    cases = (
+        (
+            "two hubs", triangles, (hubs, hubs.toggled(0, 1)), "Triangles(82)",
+            "the edge of two hubs is in 80 triangles, a rung; the rungs are the same, so half of the claim is reached",
+        ),
+        (
+            "a path", stars, (path, path.toggled(1, 2)), "Stars(12, 2)",
+            "the count moves by a rung, and each rung is wider by an integer: 0.799 of the claim of 1",
+        ),
+    )  # fmt: skip
+    return tuple(
+        Entry(
+            name=f"Ladder of {name}",
+            group="graphs",
+            shown=f"Ladder({shown}, epsilon=1)",
+            mechanism=_Climbed(mechanism),
+            pairs=(pair,),
+            claim=pure(1),
+            kind=Ladder,
+            samples=40_000,
+            note=note,
         )
         for name, mechanism, pair, shown, note in cases
     )

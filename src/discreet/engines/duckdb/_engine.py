@@ -6,13 +6,16 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
 
 from discreet.engines._marginals import Counts
+from discreet.engines._protocol import EdgeQueries
 from discreet.engines._records import records_in_shards
 from discreet.engines._shards import ALL, Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
@@ -30,14 +33,18 @@ from discreet.engines.sql import (
     counted_rows_sql,
     is_deep,
     read_groups,
+    records_sql,
     rows_sql,
+    stored_edges,
     values_sql,
 )
-from discreet.errors import DataError
+from discreet.errors import DataError, DiscreetError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Filtered, Group, Marginals, RecordRows, Scan
+from discreet.query import BoundedAggregate, EdgeRows, Filtered, Group, Marginals, RecordRows, Scan
 
 __all__ = ["DuckDB"]
+
+_T = TypeVar("_T")
 
 _DISABLED = (
     "top_n_window_elimination",  # a heap for each partition is 3 times slower here than ranking
@@ -130,6 +137,13 @@ class DuckDB:
             raise _unfinished(request.bounded)
         return records
 
+    def query_edges(self, request: EdgeRows, search: Callable[[EdgeQueries], _T]) -> _T:
+        """What `search` returns of a graph; see `discreet.engines.Engine`."""
+        results = self._worker.run(lambda: self._searched(request, search))
+        if results is None:
+            raise _unfinished(request.rows.bounded)
+        return results[0]
+
     def close(self) -> None:
         """Close the connection and remove what it spilled to disk."""
         self._worker.close(self._close)
@@ -185,6 +199,19 @@ class DuckDB:
         except Exception:  # noqa: BLE001
             return None
 
+    def _searched(self, request: EdgeRows, search: Callable[[EdgeQueries], _T]) -> tuple[_T] | None:
+        """What a search returns, or None if the engine failed. The scratch tables are the connection's own."""
+        try:
+            self._disable_optimizers()
+            bounded = request.rows.bounded
+            chain, rows = records_sql(DIALECT, bounded, self._rows(bounded), bytes(16))
+            with stored_edges(_Scratch(self._connection), DIALECT, request, chain, rows) as edges:
+                return (search(edges),)
+        except DiscreetError:
+            raise
+        except Exception:  # noqa: BLE001
+            return None
+
     def _is_one_table(self, request: BoundedAggregate) -> bool:
         """Whether the rows are those of one table that names the person, which can be read several times over."""
         relation = request.relation
@@ -223,6 +250,23 @@ class DuckDB:
             if kind.partition("(")[0] not in _READABLE or kind.endswith("]"):
                 raise DataError(f"{column} of {name} is stored as {kind}, which is not supported; cast it first")
         return Relation(sql, {column: stored[column.casefold()] for column in wanted})
+
+
+@dataclass(frozen=True, slots=True)
+class _Scratch:
+    """Temporary tables of a connection."""
+
+    connection: duckdb.DuckDBPyConnection
+
+    def create(self, name: str, sql: str) -> None:
+        self.connection.execute(f"CREATE TEMP TABLE {name} AS {sql}")
+
+    def drop(self, name: str) -> None:
+        with suppress(duckdb.Error):  # a connection that is closed has no tables
+            self.connection.execute(f"DROP TABLE IF EXISTS temp.{name}")
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self.connection.execute(sql).fetchall()
 
 
 def _unfinished(request: BoundedAggregate) -> DataError:

@@ -11,19 +11,29 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.engines._marginals import Counts
+from discreet.engines._protocol import EdgeQueries
 from discreet.engines._records import records_in_shards
 from discreet.engines._shards import Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
 from discreet.engines.postgres._dialect import PostgresDialect, holds
 from discreet.engines.postgres._marginals import HASHED, marginals_sql, read_marginals
-from discreet.engines.postgres._records import read_records, records_query
+from discreet.engines.postgres._records import Scratch, read_records, records_query
 from discreet.engines.postgres._tables import describe, groups_of
 from discreet.engines.postgres._types import declared_as, link_family
 from discreet.engines.postgres._url import Server, settle
-from discreet.engines.sql import Relation, bounded_sql, check_links, check_people, rows_sql, values_sql
+from discreet.engines.sql import (
+    Relation,
+    bounded_sql,
+    check_links,
+    check_people,
+    records_sql,
+    rows_sql,
+    stored_edges,
+    values_sql,
+)
 from discreet.errors import DataError, DiscreetError, QueryError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Filtered, Group, GroupKey, Marginals, RecordRows, Scan
+from discreet.query import BoundedAggregate, EdgeRows, Filtered, Group, GroupKey, Marginals, RecordRows, Scan
 
 if TYPE_CHECKING:
     import psycopg
@@ -57,6 +67,7 @@ class PostgreSQL:
     """Runs bounded aggregates in a PostgreSQL server, 16 or later. Safe to share between threads.
 
     Every run is one read-only transaction that sees one moment of the database. Only sums and counts leave the server.
+    A graph that is counted there takes temporary tables, and so a transaction that may write: it writes nothing else.
 
     Parameters
     ----------
@@ -134,6 +145,15 @@ class PostgreSQL:
             raise _unfinished(doing, spends=True)
         return records
 
+    def query_edges(self, request: EdgeRows, search: Callable[[EdgeQueries], _T]) -> _T:
+        """What `search` returns of a graph; see `discreet.engines.Engine`. The role needs temporary tables."""
+        doing = f"reading {', '.join(request.rows.bounded.tables)}"
+
+        def work() -> _T:
+            return self._read(lambda: self._searched(request, search), doing, spends=True, writes=True)
+
+        return self._worker.run(work)
+
     def close(self) -> None:
         """Close the connection."""
         self._worker.close(self._close)
@@ -178,10 +198,11 @@ class PostgreSQL:
             connection.close()
         return not connection.closed
 
-    def _read(self, work: Callable[[], _T], doing: str, *, spends: bool = False) -> _T:
+    def _read(self, work: Callable[[], _T], doing: str, *, spends: bool = False, writes: bool = False) -> _T:
         """What is read in one transaction. PostgreSQL's messages, which may contain data, are dropped here."""
         connection = self._open(spends=spends)
         try:
+            connection.read_only = not writes
             with connection.transaction():
                 settle(connection)
                 return work()
@@ -246,6 +267,20 @@ class PostgreSQL:
             return self._within_memory(copied)
 
         return records_in_shards(request, read)
+
+    def _searched(self, request: EdgeRows, search: Callable[[EdgeQueries], _T]) -> _T:
+        assert self._connection is not None
+        scratch, bounded = Scratch(self._connection), request.rows.bounded
+        if not scratch.is_allowed():
+            raise DataError(
+                "to count a graph in PostgreSQL this role needs temporary tables there, and a standby has none: GRANT "
+                f"TEMPORARY ON DATABASE to it, or count the graph in memory. {_SPENT}"
+            )
+        dialect = PostgresDialect(self._casing)
+        chain, rows = records_sql(dialect, bounded, rows_sql(dialect, bounded, self._policy, self._relation), bytes(16))
+        self._connection.execute(HASHED.encode())
+        with stored_edges(scratch, dialect, request, chain, rows) as edges:
+            return search(edges)
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]] | None:
         """The rows of a query, or None if it needs more memory or disk than there is."""

@@ -1,8 +1,9 @@
-"""The rows that count, read from PostgreSQL through a cursor of the server's."""
+"""The rows that count, read from PostgreSQL through a cursor of the server's, or put in temporary tables there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from discreet.query import BoundedAggregate, RecordRows
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["read_records", "records_query"]
+__all__ = ["Scratch", "read_records", "records_query"]
 
 _BATCH = 2**19
 """Values that are fetched at once: each is an object of Python's, some 40 bytes, until it is in Arrow."""
@@ -57,3 +58,37 @@ def _texts(request: RecordRows) -> list[bool]:
     bounded = request.bounded
     keys = [key.type == "string" for key in bounded.keys]
     return [*([False] if bounded.unit is not None else []), *keys, *([False] * len(bounded.measures))]
+
+
+_ALLOWED = """
+SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMP') AND NOT pg_catalog.pg_is_in_recovery()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Temporary tables of a transaction, gone with it however it ends."""
+
+    connection: psycopg.Connection[tuple[Any, ...]]
+
+    def is_allowed(self) -> bool:
+        """Whether this role may make them here."""
+        return self.connection.execute(_ALLOWED.encode()).fetchone() == (True,)
+
+    def create(self, name: str, sql: str) -> None:
+        """Make a table of what a query returns, and count its rows, for the plans of queries that read it."""
+        self.connection.execute(f"CREATE TEMPORARY TABLE {name} ON COMMIT DROP AS {sql}".encode())
+        self.connection.execute(f"ANALYZE pg_temp.{name}".encode())
+
+    def drop(self, name: str) -> None:
+        """Remove a table, if it is there and the transaction has not failed."""
+        if self.connection.info.transaction_status == _IN_TRANSACTION:
+            self.connection.execute(f"DROP TABLE IF EXISTS pg_temp.{name}".encode())
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        return self.connection.execute(sql.encode()).fetchall()
+
+
+_IN_TRANSACTION = 2
+"""As psycopg numbers it: in a transaction that has not failed."""

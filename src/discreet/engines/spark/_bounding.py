@@ -54,6 +54,12 @@ def records_query(request: RecordRows, source: str, salt: bytes) -> str:
     return f"{chain}SELECT {', '.join(record_items(request, NUMBERS, 'BIGINT'))} FROM {counted}"
 
 
+def records_chain(request: BoundedAggregate, source: str, salt: bytes) -> tuple[str, str]:
+    """A chain of steps to the rows that count, after the caps, and the name of the last."""
+    _, chain, counted = _chained(request, source, salt)
+    return chain, counted
+
+
 def values_sql(request: BoundedAggregate, source: str, salt: bytes, place: int) -> str:
     """The query for the distinct values that the measure at a place counts: the keys, and each value once."""
     query, chain, counted = _chained(request, source, salt)

@@ -8,19 +8,20 @@ from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.engines._marginals import Counts
+from discreet.engines._protocol import EdgeQueries
 from discreet.engines._records import RecordBatches, records_in_shards
 from discreet.engines._shards import Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
-from discreet.engines.spark._bounding import bounded_sql, keys_sql, records_query, values_sql
+from discreet.engines.spark._bounding import bounded_sql, keys_sql, records_chain, records_query, values_sql
 from discreet.engines.spark._dialect import DIALECT, declared_as, link_family
 from discreet.engines.spark._marginals import SCHEMA, Task, add_pieces, read_pieces
 from discreet.engines.spark._private import PrivateSession
 from discreet.engines.spark._results import groups_of, values_of
 from discreet.engines.spark._url import is_running, session_of
-from discreet.engines.sql import Relation, StoredColumn, check_links, check_people, is_deep, rows_sql
-from discreet.errors import DataError, QueryError
+from discreet.engines.sql import Relation, StoredColumn, check_links, check_people, is_deep, rows_sql, stored_edges
+from discreet.errors import DataError, DiscreetError, QueryError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Group, Marginals, RecordRows
+from discreet.query import BoundedAggregate, EdgeRows, Group, Marginals, RecordRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,6 +116,10 @@ class Spark:
         """The rows that count, at the driver; see `discreet.engines.Engine`."""
         return self._run(lambda: self._records(request, salt))
 
+    def query_edges(self, request: EdgeRows, search: Callable[[EdgeQueries], _T]) -> _T:
+        """What `search` returns of a graph; see `discreet.engines.Engine`. Executors keep its edges until then."""
+        return self._run(lambda: self._searched(request, search))
+
     def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         stored = cached(self._relation)
 
@@ -168,6 +173,21 @@ class Spark:
             return collected.table()
 
         return self._finished(request.bounded, lambda: records_in_shards(request, read))
+
+    def _searched(self, request: EdgeRows, search: Callable[[EdgeQueries], _T]) -> _T:
+        bounded = request.rows.bounded
+
+        def work() -> tuple[_T] | None:
+            source = rows_sql(DIALECT, bounded, self._policy, cached(self._relation))
+            try:
+                with stored_edges(self._session, DIALECT, request, *records_chain(bounded, source, bytes(16))) as edges:
+                    return (search(edges),)
+            except DiscreetError:
+                raise
+            except Exception:  # noqa: BLE001 - what Spark says may hold anything
+                return None
+
+        return self._finished(bounded, work)[0]
 
     def _finished(self, request: BoundedAggregate, work: Callable[[], _T | None]) -> _T:
         """What is read, or in the house's words why it is not. Raised outside of `except`, without Spark's message."""

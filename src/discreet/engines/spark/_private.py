@@ -97,6 +97,19 @@ class PrivateSession:
         frame: Any = DataFrame(self._own.sql(sql), self._user)
         return frame.toArrow()
 
+    def create(self, name: str, sql: str) -> None:
+        """Make a view of what a query returns, computed once: executors keep it in memory or on disk."""
+        level = self._user._jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()  # noqa: SLF001
+        rows = self._own.sql(sql)
+        rows.persist(level)
+        rows.createOrReplaceTempView(name)
+        rows.count()
+
+    def drop(self, name: str) -> None:
+        """Forget a view, with what the executors have of it."""
+        with suppress(Exception):  # a session that is gone has no views
+            self._own.catalog().dropTempView(name)
+
     def mapped(self, sql: str, task: Batches, total: Batches, schema: str) -> list[tuple[Any, ...]]:
         """What `total` makes of what `task` makes of the rows of a query, both where the rows are.
 

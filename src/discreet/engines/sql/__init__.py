@@ -10,6 +10,7 @@ from discreet.engines.sql._bounding import (
     values_sql,
 )
 from discreet.engines.sql._dialect import Dialect, Rendering, Write, Writer, function
+from discreet.engines.sql._edges import Scratch, StoredEdges, stored_edges
 from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._functions import CHOICES
 from discreet.engines.sql._functions_text import TEXTS, cut, strings
@@ -27,7 +28,9 @@ __all__ = [
     "Parts",
     "Relation",
     "Rendering",
+    "Scratch",
     "StoredColumn",
+    "StoredEdges",
     "Uncapped",
     "Write",
     "Writer",
@@ -44,6 +47,7 @@ __all__ = [
     "records_sql",
     "rows_sql",
     "salts",
+    "stored_edges",
     "strings",
     "uncapped",
     "values_sql",

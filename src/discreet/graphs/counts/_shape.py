@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts._adjacency import Adjacency, adjacency, by_degree, concatenated_rows, sparse_rows
+from discreet.graphs.counts._adjacency import Adjacency, adjacency, both_ways, by_degree, concatenated_rows, sparse_rows
 from discreet.graphs.counts._subgraphs import checked_size
 
 __all__ = ["cliques", "components", "core_numbers", "degeneracy"]
@@ -38,7 +38,7 @@ def core_numbers(graph: Graph) -> NDArray[np.int64]:
 
     Source: Matula and Beck 1983; time O(m), in rounds of vertices that leave together.
     """
-    return _peeled(_both_ways(graph), graph.degrees())[0]
+    return _peeled(both_ways(graph, np.arange(graph.vertices)), graph.degrees())[0]
 
 
 def cliques(graph: Graph, k: int) -> int:
@@ -52,7 +52,7 @@ def cliques(graph: Graph, k: int) -> int:
     15
     """
     size = checked_size(k, 3)
-    rank = _peeled(_both_ways(graph), graph.degrees())[1]
+    rank = _peeled(both_ways(graph, np.arange(graph.vertices)), graph.degrees())[1]
     a, b = rank[graph.ends[:, 0]], rank[graph.ends[:, 1]]
     out = adjacency(graph.vertices, np.minimum(a, b), np.maximum(a, b))
     enough = np.flatnonzero(out.degrees() >= size - 1)
@@ -82,11 +82,6 @@ def _within(arcs: list[int], members: int, size: int) -> int:
         members ^= lowest
         total += _within(arcs, arcs[lowest.bit_length() - 1] & members, size - 1)
     return total
-
-
-def _both_ways(graph: Graph) -> Adjacency:
-    a, b = graph.ends.T
-    return adjacency(graph.vertices, np.concatenate([a, b]), np.concatenate([b, a]))
 
 
 def _peeled(rows: Adjacency, degrees: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

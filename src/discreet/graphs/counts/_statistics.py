@@ -17,9 +17,10 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts._pairs import common_neighbours, other_neighbours
+from discreet.graphs.counts._facts import CountedGraph, facts_of
+from discreet.graphs.counts._pairs import other_neighbours
 from discreet.graphs.counts._shape import cliques
-from discreet.graphs.counts._subgraphs import checked_size, four_cycles, stars, triangles
+from discreet.graphs.counts._subgraphs import checked_size, four_cycles, stars_of_degrees
 from discreet.privacy import Relation
 from discreet.sensitivity import Profile, adds_or_removes, round_up
 
@@ -38,6 +39,8 @@ class Count(ABC):
 
     shape_per_epsilon: ClassVar[int] = 64
     least_shape: ClassVar[int] = 16
+    reads: ClassVar[tuple[type, ...]] = (Graph,)
+    """What it is computed from: graphs in memory, and a `CountedGraph` where its numbers are enough."""
 
     vertices: int
 
@@ -83,8 +86,8 @@ class Count(ABC):
         steps = self.steps(graph)
         return Profile(lambda k: round_up(steps(k)), last=2 * self.vertices)
 
-    def _checked(self, x: Any) -> Graph:
-        if not isinstance(x, Graph) or x.vertices != self.vertices:
+    def _checked(self, x: Any) -> Any:
+        if not isinstance(x, self.reads) or x.vertices != self.vertices:
             raise ParameterError(f"this statistic is for a graph of {self.vertices} vertices")
         return x
 
@@ -106,19 +109,21 @@ class Triangles(Count):
     [1, 1, 2, 2]
     """
 
+    reads: ClassVar[tuple[type, ...]] = (Graph, CountedGraph)
+
     @property
     def most(self) -> int:
         """One less than the neighbours a vertex can have: n − 2."""
         return self._others
 
-    def count(self, graph: Graph) -> int:
+    def count(self, graph: Graph | CountedGraph) -> int:
         """The number of triangles."""
-        return triangles(graph)
+        return facts_of(graph).triangles()
 
-    def steps(self, graph: Graph) -> Callable[[int], int]:
+    def steps(self, graph: Graph | CountedGraph) -> Callable[[int], int]:
         """Exact."""
-        others, common = common_neighbours(graph), np.arange(self.vertices + 1)
-        common = common[: len(others)]
+        others = facts_of(graph).common_neighbours()
+        common = np.arange(len(others))
         return lambda k: min(self._others, int(np.minimum(common + k, (others + k) // 2).max()))
 
 
@@ -135,6 +140,8 @@ class Stars(Count):
     [3, 4, 5, 6, 6]
     """
 
+    reads: ClassVar[tuple[type, ...]] = (Graph, CountedGraph)
+
     leaves: int = 2
 
     def __post_init__(self) -> None:
@@ -146,13 +153,13 @@ class Stars(Count):
         """2 C(n − 2, leaves − 1)."""
         return 2 * comb(self._others, self.leaves - 1)
 
-    def count(self, graph: Graph) -> int:
+    def count(self, graph: Graph | CountedGraph) -> int:
         """The number of stars."""
-        return stars(graph, self.leaves)
+        return stars_of_degrees(*facts_of(graph).degree_counts(), self.leaves)
 
-    def steps(self, graph: Graph) -> Callable[[int], int]:
+    def steps(self, graph: Graph | CountedGraph) -> Callable[[int], int]:
         """Exact."""
-        points = [(int(high), int(low)) for high, low in other_neighbours(graph)]
+        points = [(int(high), int(low)) for high, low in facts_of(graph).other_neighbours()]
 
         def at_distance(k: int) -> int:
             best = 0

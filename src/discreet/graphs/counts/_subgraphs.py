@@ -11,9 +11,9 @@ from scipy import sparse
 
 from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts._adjacency import by_degree, pieces, sparse_rows
+from discreet.graphs.counts._adjacency import Adjacency, by_degree, from_hubs, pieces, sparse_rows, to_hubs
 
-__all__ = ["checked_size", "four_cycles", "stars", "triangles", "vertex_triangles", "wedges_closed"]
+__all__ = ["checked_size", "four_cycles", "stars", "stars_of_degrees", "triangles", "vertex_triangles", "wedges_closed"]
 
 
 def checked_size(k: object, least: int) -> int:
@@ -29,8 +29,12 @@ def stars(graph: Graph, k: int = 2) -> int:
     >>> stars(Graph.from_pairs([(0, 1), (0, 2), (0, 3)])), stars(Graph.from_pairs([(0, 1), (0, 2), (0, 3)]), 3)
     (3, 1)
     """
+    return stars_of_degrees(*np.unique(graph.degrees(), return_counts=True), k)
+
+
+def stars_of_degrees(degrees: NDArray[np.int64], times: NDArray[np.int64], k: int) -> int:
+    """How many k-stars there are, by how many times there is a vertex of each degree. SENSITIVE."""
     leaves = checked_size(k, 2)
-    degrees, times = np.unique(graph.degrees(), return_counts=True)
     return sum(n * comb(d, leaves) for d, n in zip(degrees.tolist(), times.tolist(), strict=True))
 
 
@@ -43,8 +47,7 @@ def triangles(graph: Graph) -> int:
     >>> triangles(Graph.from_pairs([(0, 1), (1, 2), (0, 2), (2, 3)]))
     1
     """
-    out = _to_hubs(graph)
-    return sum(int(closed.sum()) for closed in _closed(out))
+    return sum(int(closed.data.sum(dtype=np.int64)) for closed in _closed(to_hubs(by_degree(graph))))
 
 
 def vertex_triangles(graph: Graph) -> NDArray[np.int64]:
@@ -56,16 +59,16 @@ def vertex_triangles(graph: Graph) -> NDArray[np.int64]:
     >>> vertex_triangles(Graph.from_pairs([(0, 1), (1, 2), (0, 2), (2, 3)])).tolist()
     [1, 1, 1, 0]
     """
-    out = _to_hubs(graph)
+    rows = to_hubs(by_degree(graph))
     at = np.zeros(graph.vertices, np.int64)
     begin = 0
-    for closed in _closed(out):
+    for closed in _closed(rows):
         end = begin + len(closed.indptr) - 1
         at[begin:end] += closed.sum(axis=1)
         at += closed.sum(axis=0)
         begin = end
-    work = np.diff(np.concatenate([[0], np.cumsum(np.diff(out.indptr)[out.indices])])[out.indptr])
-    for piece in pieces(work):
+    out = sparse_rows(rows)
+    for piece in pieces(rows.sums(rows.degrees())):
         at[piece] += (out[piece] @ out).multiply(out[piece]).sum(axis=1)
     return at
 
@@ -85,12 +88,10 @@ def four_cycles(graph: Graph) -> int:
     1
     """
     rows = by_degree(graph)
-    both, degrees = sparse_rows(rows), rows.degrees()
-    tails = np.repeat(np.arange(graph.vertices), degrees)
-    after = sparse_rows(rows, rows.neighbours > tails)
-    work = np.diff(np.concatenate([[0], np.cumsum(degrees[after.indices])])[after.indptr])
+    later = from_hubs(rows)
+    both, after = sparse_rows(rows), sparse_rows(later)
     total = 0
-    for piece in pieces(work):
+    for piece in pieces(later.sums(rows.degrees())):
         paths = sparse.coo_array(after[piece] @ both)
         twice = paths.data[paths.col > paths.row + piece.start]
         values, times = np.unique(twice, return_counts=True)
@@ -98,16 +99,10 @@ def four_cycles(graph: Graph) -> int:
     return total
 
 
-def _to_hubs(graph: Graph) -> sparse.csr_array:
-    """Edges from the vertex of lower degree to that of higher degree."""
-    rows = by_degree(graph)
-    tails = np.repeat(np.arange(graph.vertices), rows.degrees())
-    return sparse_rows(rows, rows.neighbours < tails)
-
-
-def _closed(out: sparse.csr_array) -> Iterator[sparse.csr_array]:
+def _closed(rows: Adjacency) -> Iterator[sparse.csr_array]:
     """For arcs v → w, in pieces, how many vertices point to both: the work is the sum of squares of arcs out."""
-    into, sizes = sparse.csr_array(out.T.tocsr()), np.diff(out.indptr)
-    work = np.diff(np.concatenate([[0], np.cumsum(sizes[into.indices])])[into.indptr])
+    out = sparse_rows(rows)
+    into = out.T.tocsr()
+    work = Adjacency(into.indptr.astype(np.int64), into.indices.astype(np.int32, copy=False)).sums(rows.degrees())
     for piece in pieces(work):
         yield (into[piece] @ out).multiply(out[piece])

@@ -15,7 +15,17 @@ from discreet.graphs import counts
 from discreet.graphs._declared import AS_UNDIRECTED
 from discreet.graphs._directed_graph import DirectedGraph
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts import Cliques, ClusteringSum, Count, DegreeProducts, FourCycles, Stars, Triangles
+from discreet.graphs.counts import (
+    Cliques,
+    ClusteringSum,
+    Count,
+    CountedGraph,
+    DegreeProducts,
+    FourCycles,
+    Stars,
+    Triangles,
+    facts_of,
+)
 from discreet.graphs.edge._smooth_count import SmoothCount, pure_epsilon
 from discreet.prices import Additive, Prices, additive_from_json, additive_to_json, with_noise
 from discreet.privacy import ApproxLoss, Loss, PureLoss, RhoLoss, budget_of
@@ -30,9 +40,11 @@ __all__ = [
     "Measurement",
     "additive_prices",
     "charged",
+    "countable_in_engine",
     "measurement",
     "measurement_from_json",
     "measurements",
+    "subgraph_count",
 ]
 
 STATISTICS = (
@@ -61,18 +73,21 @@ COMPOUND: Mapping[str, Mapping[str, Fraction]] = {
 """Statistics of several counts, and which part of the spend each count has."""
 
 
-def _edges(graph: Graph) -> int:
-    return graph.edges
+def _edges(graph: Graph | CountedGraph) -> int:
+    return facts_of(graph).edges()
 
 
-def _largest_degree(graph: Graph) -> int:
-    return int(graph.degrees().max(initial=0))
+def _largest_degree(graph: Graph | CountedGraph) -> int:
+    return int(facts_of(graph).degree_counts()[0].max(initial=0))
 
 
-_MOVED_BY_ONE: Mapping[str, Callable[[Graph], int]] = {
+_OF_DEGREES: Mapping[str, Callable[[Graph | CountedGraph], int]] = {
     "edges": _edges,
-    "components": counts.components,
     "largest degree": _largest_degree,
+}
+_MOVED_BY_ONE: Mapping[str, Callable[[Any], int]] = {
+    **_OF_DEGREES,
+    "components": counts.components,
     "degeneracy": counts.degeneracy,
 }
 _MOVED_BY_ONE_ARC: Mapping[str, Callable[[DirectedGraph], tuple[int, ...]]] = {
@@ -83,6 +98,7 @@ _MOVED_BY_ONE_ARC: Mapping[str, Callable[[DirectedGraph], tuple[int, ...]]] = {
     RECIPROCITY: lambda graph: (graph.arcs - (mutual := graph.mutual_pairs()), mutual),
 }
 """Numbers of which one arc moves one by 1 at most, and the others not at all."""
+_COUNTED_IN_ENGINE = ("edges", "density", "largest degree", "triangles", "k-stars", "global clustering", "degrees")
 _LONGEST = 100
 _ONE = Norms(1, 1, 1)
 
@@ -125,10 +141,20 @@ class Measurement:
         """How many noisy integers it is."""
         return 2 if self.statistic == RECIPROCITY else 1
 
-    def draw(self, graph: Graph | DirectedGraph) -> tuple[int, ...]:
+    @property
+    def pairs(self) -> bool:
+        """Whether its noise depends on the neighbours of pairs of vertices."""
+        return isinstance(self.mechanism, SmoothCount)
+
+    @property
+    def triangles(self) -> bool:
+        """Whether it counts triangles."""
+        return isinstance(self.mechanism, SmoothCount) and isinstance(self.mechanism.statistic, Triangles)
+
+    def draw(self, graph: Graph | CountedGraph | DirectedGraph) -> tuple[int, ...]:
         """The statistic with noise, as so many integers. Costs `loss`, and charges nobody."""
         if isinstance(self.mechanism, SmoothCount):
-            assert isinstance(graph, Graph)
+            assert isinstance(graph, Graph | CountedGraph)
             return (self.mechanism.release(graph),)
         if isinstance(graph, DirectedGraph):
             exact = _MOVED_BY_ONE_ARC[self.statistic](graph)
@@ -158,7 +184,7 @@ def measurement(statistic: object, vertices: int, spend: Loss) -> Measurement:
     if statistic in _MOVED_BY_ONE:
         prices = additive_prices(spend, _ONE)
         return Measurement(str(statistic), prices.measurement(prices.total))
-    count = _subgraphs(statistic, vertices)
+    count = subgraph_count(statistic, vertices)
     return Measurement(str(statistic), SmoothCount.calibrate(spend, count))
 
 
@@ -172,6 +198,18 @@ def measurements(statistic: str, vertices: int, spend: Loss, *, directed: bool =
     return (measurement("edges" if statistic == "density" else statistic, vertices, spend),)
 
 
+def countable_in_engine(measured: tuple[Measurement, ...]) -> None:
+    """Raise `QueryError` unless an engine can count all that is measured."""
+    for each in measured:
+        mechanism = each.mechanism
+        reads = mechanism.statistic.reads if isinstance(mechanism, SmoothCount) else ()
+        if CountedGraph not in reads and each.statistic not in _OF_DEGREES:
+            raise QueryError(
+                f"{each.statistic} are counted in memory alone; an engine counts {', '.join(_COUNTED_IN_ENGINE)}: open "
+                'the graph with counted="memory", or count one of these'
+            )
+
+
 def measurement_from_json(data: Mapping[str, Any], *, directed: bool = False) -> Measurement:
     """The inverse of `Measurement.to_json`. Raises `LedgerError` or `KeyError` for anything else."""
     match data:
@@ -183,7 +221,7 @@ def measurement_from_json(data: Mapping[str, Any], *, directed: bool = False) ->
             if len(epsilon) > _LONGEST:
                 raise LedgerError("a mechanism of this release has a parameter longer than any that it is run with")
             try:
-                count = _subgraphs(name, data["vertices"])
+                count = subgraph_count(name, data["vertices"])
             except QueryError:
                 raise LedgerError("the certificate names a statistic that no graph has") from None
             return Measurement(name, SmoothCount(count, from_exact_text(epsilon), shape))
@@ -240,7 +278,8 @@ def _of_arcs(statistic: object, spend: Loss) -> Measurement:
     return Measurement(measured, prices.measurement(prices.total), directed=True)
 
 
-def _subgraphs(name: object, vertices: int) -> Count:
+def subgraph_count(name: object, vertices: int) -> Count:
+    """The count of a name. Raises `QueryError` for a name that is none."""
     if isinstance(name, str):
         if name == "triangles":
             return Triangles(vertices)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import isqrt
 
 from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts import Count
+from discreet.graphs.counts import Count, CountedGraph
 from discreet.noise import exp_bounds, rounded_pareto
 from discreet.privacy import Loss, PureLoss, budget_of
 from discreet.rational import Number, rational
@@ -135,6 +135,10 @@ class SmoothCount:
         """The mean absolute error, if S is `sensitivity`: public where that is an assumption, SENSITIVE if it is S."""
         return sensitivity / (float(self.rate) * (self.shape - 1))
 
+    def std(self, sensitivity: float) -> float:
+        """The standard deviation of the noise, if S is `sensitivity`: public or SENSITIVE as `mean_error` is."""
+        return sensitivity / float(self.rate) * math.sqrt(2 / ((self.shape - 1) * (self.shape - 2)))
+
     def error(self, sensitivity: float, level: float = 0.95) -> float:
         """How far an answer is from the count, at most, with probability `level`, if S is `sensitivity`.
 
@@ -144,11 +148,11 @@ class SmoothCount:
             raise ParameterError(f"level must be above 0 and below 1, got {level!r}")
         return sensitivity / float(self.rate) * ((1 - level) ** (-1 / self.shape) - 1) + 0.5
 
-    def release(self, graph: Graph) -> int:
+    def release(self, graph: Graph | CountedGraph) -> int:
         """The count with noise, an integer. Costs `loss()`, **and charges nobody**: this is the raw toolbox.
 
         The scale of the noise is SENSITIVE and is not released. Raises `ParameterError` only for a graph of another
-        number of vertices, which is public.
+        number of vertices, which is public, and for a `CountedGraph` where the statistic needs all edges.
 
         >>> from discreet.graphs.counts import Triangles
         >>> clique = Graph.from_pairs([(a, b) for a in range(99) for b in range(a)])
@@ -158,7 +162,7 @@ class SmoothCount:
         value, scale = self.before_noise(graph)
         return rounded_pareto(Fraction(value), scale, self.shape)
 
-    def before_noise(self, graph: Graph) -> tuple[int | Fraction, Fraction]:
+    def before_noise(self, graph: Graph | CountedGraph) -> tuple[int | Fraction, Fraction]:
         """The count, and the scale of its noise, from which its law follows. SENSITIVE. Raises as `release`."""
         bound = Fraction(smooth(self.statistic, graph, self.beta))
         return self.statistic.value(graph), bound / self.rate
@@ -170,4 +174,4 @@ def _root_down(square: Fraction) -> Fraction:
     >>> _root_down(Fraction(1, 4))
     Fraction(1, 2)
     """
-    return Fraction(isqrt(square.numerator * _ROOT_GRID**2 // square.denominator), _ROOT_GRID)
+    return Fraction(math.isqrt(square.numerator * _ROOT_GRID**2 // square.denominator), _ROOT_GRID)

@@ -3,6 +3,7 @@
 from discreet.graphs.synthetic._measurements import MeasurementPlan, NoisyMeasurements
 from discreet.graphs.synthetic._question import PreparedSynthesis, SynthesizeGraph
 from discreet.graphs.synthetic._release import SYNTHETIC_KIND, GraphSynthesis
+from discreet.graphs.synthetic._statistics import clustering_by_class, survival
 from discreet.graphs.synthetic._synthesis import Comparison, SyntheticGraph, synthesize
 
 __all__ = [
@@ -14,5 +15,7 @@ __all__ = [
     "PreparedSynthesis",
     "SynthesizeGraph",
     "SyntheticGraph",
+    "clustering_by_class",
+    "survival",
     "synthesize",
 ]

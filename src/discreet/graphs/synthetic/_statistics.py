@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.graphs._graph import Graph
-from discreet.graphs.counts._adjacency import Adjacency, adjacency, by_degree, concatenated_rows, pieces
+from discreet.graphs.counts._adjacency import Adjacency, by_degree, concatenated_rows, pieces, to_hubs
 from discreet.sensitivity import Norms
 
 __all__ = [
@@ -113,18 +113,18 @@ def _shares(vertices: int) -> Integers:
     return shares
 
 
-_Corners = tuple[Integers, Integers, Integers]
+_Integers = NDArray[np.integer]
+_Corners = tuple[_Integers, _Integers, _Integers]
 
 
 def _triangles(rows: Adjacency) -> Iterator[tuple[_Corners, _Corners]]:
     """All triangles in pieces: three vertices, each opposite to the edge of the same place; edges by their number."""
     n = len(rows.starts) - 1
-    tails = np.repeat(np.arange(n), rows.degrees())
-    to_hubs = rows.neighbours < tails
-    out = adjacency(n, tails[to_hubs], rows.neighbours[to_hubs])
-    tails, heads, sizes = tails[to_hubs], out.neighbours, out.degrees()
+    out = to_hubs(rows)
+    heads, sizes = out.neighbours, out.degrees()
+    tails = np.repeat(np.arange(n), sizes)
     keys = tails * n + heads
-    number = Adjacency(out.starts, np.arange(len(heads)))
+    number = Adjacency(out.starts, np.arange(len(heads), dtype=np.int32))
     for piece in pieces(sizes[heads]):
         first = np.arange(piece.start, piece.stop)
         second = concatenated_rows(number, heads[first])

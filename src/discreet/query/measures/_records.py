@@ -8,7 +8,7 @@ from discreet.errors import ParameterError
 from discreet.query.measures._bounded import BoundedAggregate
 from discreet.query.measures._measures import Sum
 
-__all__ = ["PERSON_COLUMN", "RecordRows", "category_column", "number_column"]
+__all__ = ["PERSON_COLUMN", "EdgeRows", "RecordRows", "category_column", "number_column"]
 
 PERSON_COLUMN = "u"
 """The column of a batch that says whose a row is, as it is stored; there is none where every row is another person."""
@@ -55,3 +55,30 @@ class RecordRows:
             raise ParameterError(f"the keys {', '.join(private)} are private; records have public keys, or texts")
         if len({each.argument for each in bounded.measures}) < len(bounded.measures):
             raise ParameterError("a number is in the records twice; keep one")
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRows:
+    """Rows as the edges of a graph whose vertices are whole numbers. All of it is public, and the rows are private.
+
+    A row joins the numbers of its two measures. Rows that join a number with itself, or with one that is no vertex, do
+    not count; an edge is there once, however many rows there are of it and whichever end comes first.
+
+    Attributes
+    ----------
+    rows
+        Which rows: uncapped, of no unit, with two measures and no keys.
+    first, last
+        The least and the largest vertex.
+
+    Raises `ParameterError` for what is no such request.
+    """
+
+    rows: RecordRows
+    first: int
+    last: int
+
+    def __post_init__(self) -> None:
+        bounded = self.rows.bounded
+        if bounded.unit is not None or bounded.keys or len(bounded.measures) != 2:
+            raise ParameterError("edges are rows of two whole numbers, each row by itself")
