@@ -304,7 +304,9 @@ def plan_graph(  # noqa: PLR0913 — what `PrivateGraph.plan` takes
     attribute: str | None = None,
 ) -> GraphPlan | MixingPlan | CutsPlan | NodePlan:
     """The plan of `PrivateGraph.plan` under a policy alone, before there is a source or a ledger. Raises as that."""
-    return _plan_of(_asked(graph, statistic, spend, cap, attribute, counted="memory").prepare(Terms.of_policy(policy)), assume)
+    return _plan_of(
+        _asked(graph, statistic, spend, cap, attribute, counted="memory").prepare(Terms.of_policy(policy)), assume
+    )
 
 
 def _asked(  # noqa: PLR0913
