@@ -151,7 +151,8 @@ def _moved_by_one(statistic: str, nodes: int, spend: Loss, unknown: QueryError) 
         (only,) = measurements(statistic, nodes, spend)
     except QueryError:
         raise ParameterError(str(unknown)) from None
-    assert not isinstance(only.mechanism, SmoothCount)
+    if isinstance(only.mechanism, SmoothCount):
+        raise ParameterError(str(unknown))
     error = float(only.mechanism.std)
     if statistic == "density":
         error /= max(nodes * (nodes - 1) // 2, 1)
