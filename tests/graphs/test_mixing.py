@@ -363,7 +363,7 @@ def test_the_loss_between_all_neighbours_of_five_vertices() -> None:
     assert lost([(0, 1)], [(1, 2)], dp.pure("0.5")) == pytest.approx(0.5)
 
 
-_counts, _prices, _from_pairs = _mixing.mixing_counts, _mixing.additive_prices, Graph.from_pairs.__func__
+_counts, _prices, _from_pieces = _mixing.mixing_counts, _mixing.additive_prices, Graph.from_pieces.__func__
 
 
 def both_orders(graph: Graph, places: Any, values: int) -> Any:
@@ -381,12 +381,12 @@ def joined_values(graph: Graph, places: Any, values: int) -> Any:
     return counts[counts > 0]
 
 
-def with_repeats(cls: Any, pairs: Any, vertices: int | None = None) -> Graph:
+def with_repeats(cls: Any, pieces: Any, vertices: int) -> Graph:
     """A repeat counts: as an edge between two vertices more."""
-    rows = np.asarray(pairs)
-    graph = _from_pairs(cls, rows, vertices)
+    rows = np.concatenate([*pieces])
+    graph = _from_pieces(cls, [rows], vertices)
     extra = [[graph.vertices - 2 - 2 * i, graph.vertices - 1 - 2 * i] for i in range(len(rows) - graph.edges)]
-    return _from_pairs(cls, np.concatenate([graph.ends, np.array(extra, np.int64).reshape(-1, 2)]), graph.vertices)
+    return _from_pieces(cls, [graph.ends, np.array(extra, np.int64).reshape(-1, 2)], graph.vertices)
 
 
 MUTANTS: dict[str, tuple[list[tuple[int, int]], Any, str, Any]] = {
@@ -394,7 +394,7 @@ MUTANTS: dict[str, tuple[list[tuple[int, int]], Any, str, Any]] = {
     "ends by their value, each with noise for one": ([(0, 1)], _mixing, "mixing_counts", both_ends),
     "pairs of values that are seen": ([(0, 4)], _mixing, "mixing_counts", joined_values),
     "twice the spend": ([(0, 1)], _mixing, "additive_prices", lambda _, norms: _prices(dp.pure(2), norms)),
-    "repeats count": ([(0, 1), (1, 0)], Graph, "from_pairs", classmethod(with_repeats)),
+    "repeats count": ([(0, 1), (1, 0)], Graph, "from_pieces", classmethod(with_repeats)),
 }
 
 
