@@ -60,6 +60,17 @@ def test_columns_have_what_follows_from_the_policy(session: dp.Session) -> None:
     assert repr(data) == "<Records of age, logged, site, rank, label y>"
 
 
+def test_texts_are_read_as_they_are_only_where_that_is_asked_for() -> None:
+    policy = dp.policy.load_policy(POLICY)
+    plan = plan_records("SELECT note, age, site FROM visits", policy, texts=True)
+    note, age, site = plan.features
+    assert (note.values, note.type, note.is_number, note.nullable) == (None, "string", False, True)
+    assert age.is_number and site.values == ("a", "b", None) and plan.rows.bounded.keys[0].values is None
+    for query, texts in (("SELECT note FROM visits", False), ("SELECT UPPER(note) AS n FROM visits", True)):
+        with pytest.raises(QueryError, match="no public values"):
+            plan_records(query, policy, texts=texts)
+
+
 def test_nothing_is_read_or_charged(session: dp.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     before = session.remaining
 

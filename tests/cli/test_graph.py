@@ -128,6 +128,10 @@ half = { type = "string", keys = ["low", "high"] }
 
 def test_mixing_and_cuts_are_charged_once_saved_and_verified(cli: Any) -> None:
     Path("ring.toml").write_text(POLICY.replace("[graphs.ring]", PUBLIC))
+    asked = ("--policy", "ring.toml", "--epsilon", "1")
+    assert "± 3 for each number" in cli("graph", "plan", "ring", "mixing", "--attribute", "half", *asked).out
+    assert cli("graph", "plan", "ring", "cuts", *asked, "--format", "json").json["cuts"][-1]["vertices"] == 5
+    assert "attribute" in cli("graph", "plan", "ring", "mixing", *asked).err
     pq.write_table(pa.table({"id": list(range(10)), "half": ["low"] * 5 + ["high"] * 5}), "people.parquet")
     sources = ("--policy", "ring.toml", "--data", "ties=ring.parquet", "--data", "people=people.parquet")
     sources = (*sources, "--ledger", "mixed.ledger", "--epsilon", "60")

@@ -77,7 +77,7 @@ def test_a_ledger_of_edges_refuses_what_is_about_people(cli: Any) -> None:
         (("--epsilon", "1", "--until", "2027-01-01T12:00"), "write 2027-01-01T12:00Z"),
         (("--epsilon", "1", "--until", "9999-12-31T23:59-10:00"), "--until is a day"),
         (("--epsilon", "1", "--relation", "sibling"), "add_remove or substitute"),
-        (("--epsilon", "1", "--counts", "nodes"), "people, edges or events"),
+        (("--epsilon", "1", "--counts", "nodes"), "people, edges, arcs or events"),
         (("--epsilon", "1", "--part", "north"), "add_remove"),
         (("--epsilon", "1", "--relation", "add_remove", "--part", "a", "--part", "a"), "distinct names"),
         (("--epsilon", "1", "--key-file", "nowhere/key"), "nowhere/key: No such file"),

@@ -232,6 +232,31 @@ def test_refusals_come_before_the_charge() -> None:
         RandomizedGraph(3, 1).release(Graph.from_pairs([(0, 1)]))
 
 
+def test_a_plan_is_free_and_its_errors_are_those_of_cuts() -> None:
+    with dp.connect(ties(), policy_with()) as session:
+        club = graphs.open(session, "club")
+        plan = club.plan("cuts", dp.pure(1))
+        assert isinstance(plan, graphs.CutsPlan) and session.spent.epsilon() == 0
+        release = club.cuts(dp.pure(1))
+        for first, second in (([0], None), (range(9), None), (range(5), range(5, 20)), ([], [1])):
+            sizes = len(first), None if second is None else len(second)
+            cut = release.cut(first, second)
+            assert plan.std(*sizes) == cut.std and plan.error(*sizes, level=0.9) == cut.error(0.9)
+        assert plan.loss == release.loss and plan.explain().count("±") == plan.shown_rows == len(plan.cells()) == 3
+        assert [each["vertices"] for each in plan.to_dict()["cuts"]] == [1, 10, 17] and "flipped" in plan.explain()
+        for sizes in ((35,), (-1,), (20, 15), (1.0,), (True,)):
+            with pytest.raises(ParameterError, match="34 vertices in all"):
+                plan.error(*sizes)  # type: ignore[arg-type]
+        for ask in (
+            lambda: club.plan("cuts", dp.pure(1), cap="public"),
+            lambda: club.plan("cuts", dp.pure(1), attribute="side"),
+            lambda: club.plan("cuts", dp.pure(1), {"sensitivity": 2}),
+            lambda: club.plan("cuts", dp.mu(1)),
+        ):
+            with pytest.raises(ParameterError):
+                ask()
+
+
 def test_it_is_stored_read_and_verified(release: GraphCuts, tmp_path: Path) -> None:
     release.save(tmp_path / "cuts.json")
     read = dp.release.load(tmp_path / "cuts.json")

@@ -21,6 +21,7 @@ from discreet import graphs
 from discreet.errors import LedgerError, ParameterError, PolicyError, QueryError
 from discreet.graphs import DirectedGraph, GraphCount, GraphDegrees, GraphMixing
 from discreet.graphs.edge import _measurements, _mixing, _question, mixing_counts, sorted_degrees
+from discreet.ledger import open_ledger
 from discreet.mechanisms import DiscreteLaplace
 from discreet.policy import load_policy
 from discreet.release import ReleaseContext, Terms, kind_of, load, verify_loss
@@ -270,8 +271,23 @@ def test_policies_say_who_is_protected() -> None:
     both["graphs"]["pairs"] = {"edges": "follows", "ends": ["a", "b"], "protects": "edge"}
     with pytest.raises(PolicyError, match="a policy and a ledger each"):
         load_policy(both)
+    assert (policy.counts, load_policy(plain).counts) == ("arcs", "edges")
     with pytest.raises(PolicyError, match="directed"):
         load_policy(policy_with(directed="yes"))
+
+
+def test_an_arc_is_charged_to_a_ledger_of_arcs_alone(tmp_path: Path) -> None:
+    with dp.connect(source(), policy_with(), tmp_path / "arcs.ledger") as session:
+        graphs.open(session, "web").count("edges", dp.pure(1))
+        with pytest.raises(LedgerError, match="counts the losses of arcs"):
+            session.sql("SELECT COUNT(*) AS n FROM follows", spend=dp.pure(1))
+    with pytest.raises(LedgerError, match="protects edges"):
+        dp.connect(source(), policy_with(directed=False), tmp_path / "arcs.ledger")
+    with (
+        open_ledger(tmp_path / "edges.ledger", dp.pure(1), counts="edges") as edges,
+        pytest.raises(LedgerError, match="protects arcs"),
+    ):
+        dp.connect(source(), policy_with(), edges)
 
 
 def test_plans_are_of_arcs() -> None:

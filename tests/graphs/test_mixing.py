@@ -124,6 +124,34 @@ def test_vertices_that_are_listed() -> None:
     assert mixed.sizes == (0, 2, 1) and mixed.matrix()[1].tolist() == [0, 0, 2]
 
 
+def test_a_plan_is_free_and_its_error_is_the_release_s() -> None:
+    with dp.connect(source(), policy_with()) as session:
+        club = graphs.open(session, "club")
+        plan = club.plan("mixing", dp.pure(1), attribute="side")
+        assert isinstance(plan, graphs.MixingPlan) and session.spent.epsilon() == 0
+        assert plan.numbers == 6 and plan.error() == 3 < plan.error(together=6)
+        assert "± 3 for each number" in plan.explain() and "6 numbers" in plan.explain() and "by 1" in plan.explain()
+        assert plan.to_dict()["values"] == SIDES and len(plan.cells()) == plan.shown_rows == 2 and str(plan)
+        release = club.mixing("side", dp.pure(1))
+        assert (plan.error(0.9), plan.loss, len(release.noisy)) == (release.error(0.9), release.loss, plan.numbers)
+        for ask, words in (
+            (lambda: club.plan("mixing", dp.pure(1)), "name it as attribute"),
+            (lambda: club.plan("edges", dp.pure(1), attribute="side"), "leave it out"),
+            (lambda: club.plan("mixing", dp.pure(1), attribute="side", cap="public"), "no cap"),
+            (lambda: club.plan("mixing", dp.pure(1), {"sensitivity": 3}, attribute="side"), "nothing to assume"),
+            (lambda: plan.error(together=7), "from 1 to 6"),
+            (lambda: plan.error(1), "level"),
+        ):
+            with pytest.raises(ParameterError, match=words):
+                ask()
+        with pytest.raises(QueryError, match="no public attribute"):
+            club.plan("mixing", dp.pure(1), attribute="shoe")
+    policy = policy_with()
+    policy["graphs"]["club"]["directed"] = True
+    plan = graphs.plan(load_policy(policy), "club", "mixing", dp.pure(1), attribute="side")
+    assert isinstance(plan, graphs.MixingPlan) and plan.numbers == 9 and "one arc" in plan.explain()
+
+
 PLACES = {"public": True, "key": "id", "columns": {"id": {"type": "int"}, "side": {"type": "int", "keys": [1]}}}
 
 

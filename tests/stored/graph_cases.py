@@ -40,14 +40,28 @@ NODES: dict[str, Any] = EDGES | {
 ARCS: dict[str, Any] = EDGES | {
     "graphs": {"town": {"edges": "ties", "ends": ["a", "b"], "protects": "edge", "directed": True}},
 }
-UNITS = {"edges": EDGES, "people": NODES, "arcs": ARCS}
+NAME = {"type": "string", "nullable": False}
+LISTED: dict[str, Any] = NODES | {
+    "tables": {
+        "names": {"unit": "ends", "columns": {"a": NAME, "b": NAME}},
+        "register": {"public": True, "columns": {"name": NAME}},
+    },
+    "graphs": {
+        "town": {"edges": "names", "ends": ["a", "b"], "protects": "node", "nodes": "register.name", "max_degree": 20}
+    },
+}
+"""People are texts that a public table lists, and the policy does not."""
+UNITS = {"edges": EDGES, "people": NODES, "arcs": ARCS, "listed": LISTED}
 PURE, GAUSSIAN = dp.pure(2), dp.approx(2, "1/1000")
 
 
 def tables() -> dict[str, pa.Table]:
     """The private tables, and a public one."""
     a, b = zip(*PAIRS, strict=True)
+    called = [f"person {i}" for i in PEOPLE]
     return {
+        "names": pa.table({"a": [called[i] for i in a], "b": [called[i] for i in b]}),
+        "register": pa.table({"name": called}),
         "ties": pa.table({"a": a, "b": b}),
         "people": pa.table({"id": list(PEOPLE)}),
         "places": pa.table({"id": list(PEOPLE), "place": [("north", "south")[i % 2] for i in PEOPLE]}),
@@ -77,6 +91,11 @@ def asked(unit: str) -> dict[str, Callable[[dp.Session], Any]]:
             "node-count-stars": town(lambda g: g.count("2-stars", PURE, cap="public")),
             "node-degrees": town(lambda g: g.degrees(PURE)),
             "node-degrees-public": town(lambda g: g.degrees(GAUSSIAN, cap="public")),
+        }
+    if unit == "listed":
+        return {
+            "node-count-listed": town(lambda g: g.count("triangles", PURE)),
+            "node-degrees-listed": town(lambda g: g.degrees(PURE)),
         }
     if unit == "arcs":
         return {

@@ -87,4 +87,4 @@ def test_the_files_are_the_ones_that_were_made() -> None:
     assert digest_of(FILES) == DIGEST
 
 
-DIGEST = "26f6373a38bc5e3c54efd4b3594092fe86a96a85a354405eb263f0891ee62696"
+DIGEST = "009276f88eb7512532355d002ea948e7bf2acb83f615e4a4a1ab64feafdbd0ad"

@@ -6,8 +6,9 @@ The second is far stronger: with ε per edge, a person with k edges is protected
 
 from discreet.graphs._directed_graph import DirectedGraph
 from discreet.graphs._graph import Graph
-from discreet.graphs._private_graph import PrivateGraph, plan_count
+from discreet.graphs._private_graph import PrivateGraph
 from discreet.graphs._private_graph import open_graph as open  # noqa: A004
+from discreet.graphs._private_graph import plan_graph as plan
 from discreet.graphs._questions import CountGraph, ReleaseDegrees
 from discreet.graphs.edge import (
     COUNT_KIND,
@@ -15,12 +16,14 @@ from discreet.graphs.edge import (
     DEGREES_KIND,
     MIXING_KIND,
     CutEstimate,
+    CutsPlan,
     GraphCount,
     GraphCuts,
     GraphDegrees,
     GraphMixing,
     GraphPlan,
     Ladder,
+    MixingPlan,
     RandomizedGraph,
     ReleaseCuts,
     ReleaseMixing,
@@ -49,6 +52,7 @@ __all__ = [
     "AggregateFeatures",
     "CountGraph",
     "CutEstimate",
+    "CutsPlan",
     "DirectedGraph",
     "Graph",
     "GraphCount",
@@ -59,6 +63,7 @@ __all__ = [
     "GraphPlan",
     "GraphSynthesis",
     "Ladder",
+    "MixingPlan",
     "NodePlan",
     "NodePrivateCount",
     "NodePrivateDegrees",
@@ -71,6 +76,6 @@ __all__ = [
     "SmoothCount",
     "SynthesizeGraph",
     "open",
-    "plan_count",
+    "plan",
     "recommend_count",
 ]

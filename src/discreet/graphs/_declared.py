@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet import noise
@@ -93,6 +94,9 @@ class EdgeTable:
             piece = table.slice(begin, _PIECE)
             ends = np.column_stack([self.numbers(piece, feature) for feature in self.plan.features])
             yield ends[(ends >= 0).all(axis=1)]
+            del piece, ends
+        del table
+        pa.default_memory_pool().release_unused()  # counting needs the memory in which the rows were
 
     def check_countable(self) -> None:
         """Raise `QueryError` unless an engine can count it: its vertices are all whole numbers within bounds."""

@@ -14,12 +14,16 @@ from discreet.graphs._declared import Counted, declared_graph
 from discreet.graphs._directed_graph import Direction
 from discreet.graphs._questions import CountGraph, ReleaseDegrees, check_counted
 from discreet.graphs.edge import (
+    CutsPlan,
     GraphCount,
     GraphCuts,
     GraphDegrees,
     GraphMixing,
     GraphPlan,
+    MixingPlan,
     PreparedCount,
+    PreparedCuts,
+    PreparedMixing,
     ReleaseCuts,
     ReleaseMixing,
     plan_of,
@@ -32,7 +36,7 @@ from discreet.privacy import Loss, PureLoss, budget_of, in_words
 from discreet.release import Terms
 from discreet.session import Session
 
-__all__ = ["PrivateGraph", "open_graph", "plan_count"]
+__all__ = ["PrivateGraph", "open_graph", "plan_graph"]
 
 
 _PROTECTED = {"edge": "an edge", "node": "a person with all edges"}
@@ -207,15 +211,25 @@ class PrivateGraph:
         return self.session.answer(asked, idempotency_key=idempotency_key)
 
     def plan(
-        self, statistic: str, spend: Loss, assume: Mapping[str, float] | None = None, *, cap: Cap | None = None
-    ) -> GraphPlan | NodePlan:
+        self,
+        statistic: str,
+        spend: Loss,
+        assume: Mapping[str, float] | None = None,
+        *,
+        cap: Cap | None = None,
+        attribute: str | None = None,
+    ) -> GraphPlan | MixingPlan | CutsPlan | NodePlan:
         """What `count` would measure with the same arguments, and how wrong it would be. Costs nothing.
 
-        ``assume={"sensitivity": 300}`` is a public guess of how far one edge moves the count around the graph: for
-        triangles, the most common neighbours of two vertices. It changes no noise. Raises as `count` does before its
-        charge, and `ParameterError` for another assumption, and any where people are protected.
+        ``"mixing"`` with an `attribute` and ``"cuts"`` are planned too. ``assume={"sensitivity": 300}`` is a public
+        guess of how far one edge moves the count around the graph: for triangles, the most common neighbours of two
+        vertices. It changes no noise. Raises as `count`, `mixing` and `cuts` do before their charge, and
+        `ParameterError` for another assumption, any where the noise is public, and an attribute of what has none.
         """
-        return _plan_of(self.session.prepare(CountGraph(self.name, statistic, spend, cap, self.counted)), assume)
+        if statistic in ("mixing", "cuts"):
+            self._check_in_memory(statistic)
+        asked = _asked(self.name, statistic, spend, cap, attribute, counted=self.counted)
+        return _plan_of(self.session.prepare(asked), assume)
 
     def meaning(self, edges: int, spend: Loss) -> str:
         """What a spend per edge is to a person with so many edges, in words. Costs nothing.
@@ -279,15 +293,46 @@ def open_graph(session: Session, name: str, *, counted: Counted = "memory") -> P
     return PrivateGraph(session, chosen, declared, counted)
 
 
-def plan_count(policy: Policy, question: CountGraph, assume: Mapping[str, float] | None = None) -> GraphPlan | NodePlan:
-    """The plan of a count under a policy alone, before there is a source or a ledger. Raises as `PrivateGraph.plan`."""
-    return _plan_of(question.prepare(Terms.of_policy(policy)), assume)
+def plan_graph(  # noqa: PLR0913 — what `PrivateGraph.plan` takes
+    policy: Policy,
+    graph: str,
+    statistic: str,
+    spend: Loss,
+    assume: Mapping[str, float] | None = None,
+    *,
+    cap: Cap | None = None,
+    attribute: str | None = None,
+) -> GraphPlan | MixingPlan | CutsPlan | NodePlan:
+    """The plan of `PrivateGraph.plan` under a policy alone, before there is a source or a ledger. Raises as that."""
+    return _plan_of(
+        _asked(graph, statistic, spend, cap, attribute, counted="memory").prepare(Terms.of_policy(policy)), assume
+    )
 
 
-def _plan_of(prepared: Any, assume: Mapping[str, float] | None) -> GraphPlan | NodePlan:
+def _asked(  # noqa: PLR0913
+    graph: str, statistic: str, spend: Loss, cap: Cap | None, attribute: str | None, *, counted: Counted
+) -> CountGraph | ReleaseMixing | ReleaseCuts:
+    if statistic == "mixing" and attribute is None:
+        raise ParameterError("mixing is by a public attribute of vertices: name it as attribute")
+    if statistic != "mixing" and attribute is not None:
+        raise ParameterError(f"an attribute is for mixing, not for {statistic}: leave it out")
+    if statistic in ("mixing", "cuts") and cap is not None:
+        raise ParameterError(f"{statistic} needs no cap: leave it out")
+    if statistic == "cuts":
+        return ReleaseCuts(graph, spend)
+    if attribute is not None:
+        return ReleaseMixing(graph, attribute, spend)
+    return CountGraph(graph, statistic, spend, cap, counted)
+
+
+def _plan_of(prepared: Any, assume: Mapping[str, float] | None) -> GraphPlan | MixingPlan | CutsPlan | NodePlan:
     if isinstance(prepared, PreparedCount):
         return plan_of(prepared, assume)
-    assert isinstance(prepared, PreparedNodeCount)
     if assume:
-        raise ParameterError("where people are protected the noise is public, and there is nothing to assume")
+        raise ParameterError("this noise is public, and there is nothing to assume")
+    if isinstance(prepared, PreparedMixing):
+        return MixingPlan(prepared)
+    if isinstance(prepared, PreparedCuts):
+        return CutsPlan(prepared)
+    assert isinstance(prepared, PreparedNodeCount)
     return NodePlan(prepared)

@@ -59,8 +59,8 @@ def open_ledger(  # noqa: PLR0913
     every, until
         For a new ledger: after which window of the calendar the budget begins again, and when it ends.
     counts
-        For a new ledger: whose losses it counts, ``"people"``, single ``"edges"`` of a graph, or single ``"events"``. A
-        release about something else is refused.
+        For a new ledger: whose losses it counts, ``"people"``, single ``"edges"`` of a graph, single ``"arcs"`` of a
+        directed one, or single ``"events"``. A release about something else is refused.
     people, relation, parts
         For a new ledger: the public name of the people whose losses it counts; for which neighbours, ``"add_remove"``
         if None, as a policy is; and names of disjoint parts of the people, fixed for life, if charges are to be made

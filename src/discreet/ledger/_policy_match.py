@@ -61,9 +61,8 @@ def check_policy_match(ledger: Ledger, policy: Policy) -> None:
             "ledger of those people"
         )
     if facts.counts != policy.counts:
-        subject = (
-            "a policy is about people" if policy.counts == "people" else "the policy has a graph that protects edges"
-        )
+        graph = f"the policy has a graph that protects {policy.counts}"
+        subject = "a policy is about people" if policy.counts == "people" else graph
         raise LedgerError(f"the ledger counts the losses of {facts.counts}, and {subject}; use another")
     if policy.part is not None and policy.part not in facts.parts:
         raise LedgerError(

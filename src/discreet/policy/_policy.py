@@ -85,22 +85,16 @@ class Policy(StrictModel):
                 graph.check(self.tables, self.relation)
             except ValueError as error:
                 raise ValueError(f"graphs.{name}: {error}") from None
-            if self.part is not None and graph.protects == "node" and graph.nodes is None:
+            listed = graph.nodes is None or self.tables[graph.nodes.partition(".")[0]].public
+            if self.part is not None and graph.protects == "node" and listed:
                 raise ValueError(
                     f"graphs.{name}: in a part of the people an edge counts if both its ends are in that part: name "
-                    'the column of people, as nodes = "people.id"'
+                    'the column of people, the unit of a table, as nodes = "people.id"'
                 )
         if len({graph.protects for graph in self.graphs.values()}) > 1:
             raise ValueError("graphs that protect edges and graphs that protect people need a policy and a ledger each")
-        directed: dict[str, set[bool]] = {}
-        for graph in self.graphs.values():
-            directed.setdefault(graph.edges, set()).add(graph.directed)
-        for table, ways in directed.items():
-            if len(ways) > 1:
-                raise ValueError(
-                    f"an edge of {table} is one arc in one graph and arcs both ways in another, and a ledger counts "
-                    "one of them: give the graphs a policy and a ledger each"
-                )
+        if len({graph.directed for graph in self.graphs.values()}) > 1:
+            raise ValueError("graphs that are directed and graphs that are not need a policy and a ledger each")
         if len({name.casefold() for name in self.graphs}) < len(self.graphs):
             raise ValueError("graph names may not differ by case alone")
         folded = [name.casefold() for name in self.tables]
@@ -134,9 +128,9 @@ class Policy(StrictModel):
         return self.tables[at]
 
     @property
-    def counts(self) -> Literal["people", "edges"]:
-        """Whose losses its ledger counts: of single edges, if it has a graph that protects these."""
-        return "edges" if any(each.protects == "edge" for each in self.graphs.values()) else "people"
+    def counts(self) -> Literal["people", "edges", "arcs"]:
+        """Whose losses its ledger counts: of single edges or arcs, if it has a graph that protects these."""
+        return next(iter(self.graphs.values())).counts if self.graphs else "people"
 
     def people_of_graphs(self, table: str) -> frozenset[str]:
         """The columns of a table that name the people of graphs that protect these."""

@@ -125,9 +125,9 @@ class DeclaredGraph(StrictModel):
     `ends` are the two columns that hold the ends of an edge. `nodes` is the column, ``"people.id"``, whose public
     values are the vertices; the public values of the ends if it is not given. Under ``"edge"`` the vertices are public.
     Under ``"node"`` it is the column that names a person, and a vertex is a person who is there: a whole number between
-    bounds, or a text, with keys or without. Loops and repeats do
-    not count, nor does a direction unless the graph is `directed`, from the first end to the second: then one arc is
-    protected. `max_degree` is, under ``"node"``, a public cap.
+    bounds, or a text, with keys or without. In a public table it lists everybody, and their edges alone are private.
+    Loops and repeats do not count, nor does a direction unless the graph is `directed`, from the first end to the
+    second: then one arc is protected. `max_degree` is, under ``"node"``, a public cap.
     """
 
     edges: str
@@ -136,6 +136,13 @@ class DeclaredGraph(StrictModel):
     nodes: str | None = None
     directed: StrictBool = False
     max_degree: Cap | None = None
+
+    @property
+    def counts(self) -> Literal["people", "edges", "arcs"]:
+        """Whose losses its ledger counts."""
+        if self.protects == "node":
+            return "people"
+        return "arcs" if self.directed else "edges"
 
     def check(self, tables: Mapping[str, Table], relation: Relation) -> None:
         """Raise `ValueError` if it is about no such table or columns, or has no public vertices."""
@@ -151,8 +158,12 @@ class DeclaredGraph(StrictModel):
         home, _, column = (self.nodes or f"{self.edges}.{self.ends[0]}").partition(".")
         if home not in tables or column not in tables[home].columns:
             raise ValueError(f'nodes is a column of the policy, as "people.id", and {self.nodes!r} is none')
-        if self.protects == "node" and self.nodes is not None and tables[home].person != column:
-            raise ValueError(f"nodes names the people of a table, and a row of {home} is not of the person in {column}")
+        public = column if tables[home].public else None
+        if self.protects == "node" and self.nodes is not None and column not in (tables[home].person, public):
+            raise ValueError(
+                f"nodes names the people of a table, and a row of {home} is not of the person in {column}; name the "
+                "unit of a table, or a column of a public table that lists everybody"
+            )
         types = {tables[home].columns[column].type, *(table.columns[end].type for end in self.ends)}
         if len(types) > 1:
             raise ValueError(f"both ends and {home}.{column} must be of one type")

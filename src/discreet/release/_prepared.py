@@ -31,7 +31,7 @@ class PreparedQuestion(ABC):
     policy: Policy
     loss: Loss
     fresh: bool = False
-    counts: Literal["people", "edges"] = "people"
+    counts: Literal["people", "edges", "arcs"] = "people"
 
     @property
     @abstractmethod

@@ -124,7 +124,7 @@ class Prepared(Protocol[R_co]):
         ...
 
     @property
-    def counts(self) -> Literal["people", "edges", "events"]:
+    def counts(self) -> Literal["people", "edges", "arcs", "events"]:
         """Whose privacy the loss is about; a ledger that counts something else refuses it."""
         ...
 

@@ -13,7 +13,7 @@ from tests.graphs.small import labelled
 from discreet.errors import ParameterError
 from discreet.graphs import Graph
 from discreet.graphs.node import EdgeFlows, NodeDegrees, block_sums, blocks_up_to, edge_order, projected_degrees
-from discreet.graphs.node._degrees import sums_sensitivity
+from discreet.graphs.node._distribution import share_band, sums_sensitivity
 from discreet.privacy import approx, mu, pure, rho
 
 NAMES = ["ann", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "ida", "joe", "kim", "leo"]
@@ -47,6 +47,43 @@ def check(graphs: list[Graph]) -> tuple[int, int]:
 
 def test_a_vertex_moves_the_degrees_of_others_by_its_own_degree_and_the_sums_by_their_sensitivity() -> None:
     assert check(list(small(5, drawn=60))) == (2, sums_sensitivity(2))
+
+
+def listed_moves(graphs: list[Graph], cap: int) -> int:
+    """The largest move of the sums where a vertex loses its edges and stays."""
+    most = 0
+    for graph in graphs:
+        names = NAMES[: graph.vertices]
+        sums = block_sums(projected(graph, cap, names), cap)
+        for vertex in range(graph.vertices):
+            rest = block_sums(projected(graph.without(vertex), cap, names), cap)
+            assert sums[-1] == rest[-1]
+            most = max(most, int(np.abs(sums - rest).sum()))
+    return most
+
+
+def test_a_vertex_that_stays_without_its_edges_moves_the_sums_by_twice_the_cap() -> None:
+    """More than one that goes: what is claimed of that would be too little."""
+    for cap in (1, 2, 3):
+        moved = listed_moves(list(small(5, drawn=60)), cap)
+        assert moved == sums_sensitivity(cap, listed=True) == 2 * cap
+    star = Graph.from_pairs([(0, leaf) for leaf in range(1, 10)])
+    assert listed_moves([star], 8) <= 16 and listed_moves([star.without(9)], 8) == 16 > sums_sensitivity(8) == 9
+
+
+def test_of_listed_vertices_the_number_is_exact_and_the_distribution_is_right_without_noise() -> None:
+    mechanism = NodeDegrees(3, pure(1_000_000), "public", listed=True)
+    for graph in small(4, drawn=20):
+        if graph.degrees().max(initial=0) > 3:
+            continue
+        released = mechanism.release(graph, NAMES[: graph.vertices], b"")
+        assert released.vertices == graph.vertices
+        exact = [(graph.degrees() <= k).mean() if graph.vertices else 1 for k in range(4)]
+        assert released.cumulative.tolist() == pytest.approx(exact)
+    noisy = NodeDegrees(2, pure(1), "public", listed=True)
+    assert noisy.noise(2).scale == 4  # type: ignore[union-attr]
+    low, high = share_band(np.array([3, 6, 10]), 2, 0, listed=True)
+    assert low.tolist() == high.tolist() == [0.3, 0.6, 1.0]
 
 
 @pytest.mark.soak

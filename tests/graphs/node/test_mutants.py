@@ -161,6 +161,33 @@ def test_the_vertex_itself_forgotten_in_the_sums() -> None:
     assert worst > 1.4 * EPSILON
 
 
+STAR = [(f"leaf {i}", "the centre") for i in range(8)]
+
+
+def sums_of(pairs: list[tuple[str, str]], people: list[str], numbered: Callable[[str], object]) -> np.ndarray:
+    """The sums at a cap of 8, of vertices that are numbered so."""
+    place = {each: i for i, each in enumerate(sorted({str(numbered(name)) for name in people}))}
+    numbers = [(place[str(numbered(a))], place[str(numbered(b))]) for a, b in pairs]
+    return block_sums(Graph.from_pairs(np.array(numbers, np.int64).reshape(-1, 2), len(place)).degrees(), 8)
+
+
+def test_listed_people_with_the_noise_of_those_who_come_and_go() -> None:
+    """The centre of a star stays without its edges, and its own degree moves the sums as well."""
+    people = sorted({name for pair in STAR for name in pair})
+    sums = [sums_of(pairs, people, str) for pairs in (STAR, [])]
+    assert laplace_loss(sums, sums_sensitivity(8, listed=True) / EPSILON) == EPSILON
+    assert laplace_loss(sums, sums_sensitivity(8) / EPSILON) > 1.7 * EPSILON
+
+
+def test_names_by_a_digest_that_two_people_share() -> None:
+    """Of two people with one digest one can go, and the other is still there under it."""
+    people = [*sorted({name for pair in STAR for name in pair}), "somebody else"]
+    digests = {name: i for i, name in enumerate(people)} | {"somebody else": people.index("the centre")}
+    for numbered, least, most in ((str, 0.0, EPSILON), (digests.__getitem__, 1.7 * EPSILON, 2 * EPSILON)):
+        sums = sums_of(STAR, people, numbered), sums_of([], [each for each in people if each != "the centre"], numbered)
+        assert least < laplace_loss(list(sums), sums_sensitivity(8) / EPSILON) <= most
+
+
 def choice_loss(weight: Callable[[int, int], Fraction]) -> float:
     """Of permute-and-flip at ε = 1 on scores of truncated edges with another weight, without penalties."""
     caps, choice, worst = (1, 2, 4), PermuteAndFlip(1, 1), 0.0

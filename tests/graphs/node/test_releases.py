@@ -152,6 +152,49 @@ def test_people_are_texts_that_no_policy_lists(read: list[Any]) -> None:
     assert named(graph, names) == {frozenset(e) for e in (("ann", "bob"), ("bob", "cy"))}
 
 
+def listed_policy(**graph: Any) -> dict[str, Any]:
+    policy = policy_with(**graph)
+    policy["tables"]["people"] = {"public": True, "columns": {"id": PERSON}}
+    return policy
+
+
+def test_people_may_be_listed_in_public(read: list[Any], tmp_path: Path) -> None:
+    """Then everybody is a vertex, and their number is exact; strangers are none."""
+    with dp.connect(tables([(0, 1), (1, 2), (2, 77)], list(range(10))), listed_policy()) as session:
+        club = graphs.open(session, "club")
+        edges, degrees = club.count("edges", dp.pure(100_000)), club.degrees(dp.pure(1))
+        exact = club.degrees(dp.pure(100_000), cap="public")
+        with pytest.raises(QueryError, match="public tables alone"):
+            session.sql("SELECT COUNT(*) AS n FROM people", spend=dp.pure(1))
+    assert edges.value == pytest.approx(2, abs=0.1) and read[0][0].vertices == 10
+    assert isinstance(degrees, graphs.NodePrivateDegrees) and isinstance(exact, graphs.NodePrivateDegrees)
+    assert degrees.vertices == exact.vertices == 10 and "10 people, listed in public" in degrees.note()
+    assert exact.cumulative[:3].tolist() == pytest.approx([0.7, 0.9, 1])
+    low, high = degrees.band()
+    assert (low <= high).all() and low[-1] == high[-1] == 1
+    for i, release in enumerate((edges, degrees)):
+        assert release.certificate["listed"] is True
+        verify_loss(release.certificate)
+        release.save(tmp_path / f"{i}.json")
+        assert dp.release.load(tmp_path / f"{i}.json").to_json() == release.to_json()
+    noise = {"mechanism": "DiscreteLaplace", "scale": "22"}  # 20 + 20/8 for a person who comes or goes
+    public = {**exact.certificate, "noise": noise}
+    assert kind_of(public).recompute_loss(public) == dp.pure("20/11")
+    for changed in (False, 1, None):
+        with pytest.raises(LedgerError):
+            verify_loss({**degrees.certificate, "listed": changed})
+    stored = json.loads(degrees.to_bytes())
+    del stored["listed"]
+    with pytest.raises(LedgerError):
+        graphs.NodePrivateDegrees.from_bytes(json.dumps(stored).encode())
+
+
+def test_a_part_of_the_people_is_not_listed_in_public() -> None:
+    policy = listed_policy() | {"people": "customers", "part": "north"}
+    with pytest.raises(PolicyError, match="the unit of a table"):
+        dp.policy.load_policy(policy)
+
+
 def test_no_two_texts_are_one_person() -> None:
     """Also those that are no valid UTF-8, as a Parquet file of Spark's may have, and those that hash alike."""
     column = pa.chunked_array([pa.array([b"a", b"\xff", b"\xed\xb3\xbf", b"a\0", b""]), pa.array([b"a"])])

@@ -51,6 +51,8 @@ PLAN_EXAMPLES = (
     "[bold]Examples[/bold]\n\n"
     "  discreet graph plan friends triangles --policy friends.toml --epsilon 0.5\n\n"
     "  discreet graph plan friends triangles --policy friends.toml --epsilon 0.5 --sensitivity 300\n\n"
+    "  discreet graph plan friends mixing --attribute dept --policy friends.toml --epsilon 0.5\n\n"
+    "  discreet graph plan friends cuts --policy friends.toml --epsilon 2\n\n"
     "It reads no data and costs nothing. --sensitivity is a public guess, and changes no noise."
 )
 COUNT_EXAMPLES = (
@@ -92,6 +94,15 @@ def plan(  # noqa: PLR0913 — an option each
     mu: MuOption = None,
     delta: DeltaOption = None,
     cap: CapOption = None,
+    attribute: Annotated[
+        str | None,
+        typer.Option(
+            "--attribute",
+            metavar="ATTRIBUTE",
+            show_default=False,
+            help="Of mixing: a column of a public table about vertices, as dept.",
+        ),
+    ] = None,
     sensitivity: Annotated[
         float | None,
         typer.Option(
@@ -103,14 +114,16 @@ def plan(  # noqa: PLR0913 — an option each
     ] = None,
     form: ShapeOption = Shape.table,
 ) -> None:
-    """Say what a count of a graph would measure and how wrong it would be: for nothing."""
+    """Say what a count, mixing or cuts of a graph would measure and how wrong it would be: for nothing."""
+    from discreet import graphs
     from discreet.cli._output import print_json
-    from discreet.graphs import CountGraph, plan_count
     from discreet.policy import load_policy
 
-    assumed = None if sensitivity is None else {"sensitivity": sensitivity}
-    question = CountGraph(graph, statistic, needed_spend(epsilon, rho, mu, delta), cap)
-    planned = plan_count(load_policy(policy), question, assumed)
+    assumed, spend = (
+        None if sensitivity is None else {"sensitivity": sensitivity},
+        needed_spend(epsilon, rho, mu, delta),
+    )
+    planned = graphs.plan(load_policy(policy), graph, statistic, spend, assumed, cap=cap, attribute=attribute)
     if form is Shape.json:
         print_json(planned.to_dict())
     else:

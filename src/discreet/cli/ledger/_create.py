@@ -65,9 +65,9 @@ def create(  # noqa: PLR0913 — an option each
     counts: Annotated[
         str,
         typer.Option(
-            metavar="people|edges|events",
-            help="Whose losses it counts: people's, or those of single edges of a graph, or of single events. A "
-            "release about something else is refused.",
+            metavar="people|edges|arcs|events",
+            help="Whose losses it counts: people's, or those of single edges of a graph, of single arcs of a directed "
+            "one, or of single events. A release about something else is refused.",
         ),
     ] = "people",
     part: Annotated[

@@ -164,8 +164,8 @@ def relation_of(text: str | None) -> Literal["add_remove", "substitute"] | None:
     raise ParameterError(f"--relation is add_remove or substitute, not {text!r}")
 
 
-def counted(text: str) -> Literal["people", "edges", "events"]:
+def counted(text: str) -> Literal["people", "edges", "arcs", "events"]:
     """The value of ``--counts``; raises `ParameterError` for another."""
-    if text == "people" or text == "edges" or text == "events":  # noqa: PLR1714 (narrowed by pyright)
+    if text == "people" or text == "edges" or text == "arcs" or text == "events":  # noqa: PLR1714 (narrowed by pyright)
         return text
-    raise ParameterError(f"--counts is people, edges or events, not {text!r}")
+    raise ParameterError(f"--counts is people, edges, arcs or events, not {text!r}")

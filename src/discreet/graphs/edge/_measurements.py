@@ -153,14 +153,14 @@ class Measurement:
 
     def draw(self, graph: Graph | CountedGraph | DirectedGraph) -> tuple[int, ...]:
         """The statistic with noise, as so many integers. Costs `loss`, and charges nobody."""
-        if isinstance(graph, DirectedGraph):
-            exact, mechanism = _MOVED_BY_ONE_ARC[self.statistic](graph), self.mechanism
-            assert isinstance(mechanism, Additive)
-        elif isinstance(self.mechanism, SmoothCount):
+        if isinstance(self.mechanism, SmoothCount):
+            assert isinstance(graph, Graph | CountedGraph)
             return (self.mechanism.release(graph),)
+        if isinstance(graph, DirectedGraph):
+            exact = _MOVED_BY_ONE_ARC[self.statistic](graph)
         else:
-            exact, mechanism = (_MOVED_BY_ONE[self.statistic](graph),), self.mechanism
-        return tuple(with_noise(np.array(exact, np.int64), mechanism).tolist())
+            exact = (_MOVED_BY_ONE[self.statistic](graph),)
+        return tuple(with_noise(np.array(exact, np.int64), self.mechanism).tolist())
 
     def to_json(self) -> dict[str, Any]:
         """The measurement as plain JSON."""

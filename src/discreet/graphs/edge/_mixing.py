@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -96,7 +96,7 @@ class ReleaseMixing:
         terms.accept(attribute.plan.rows.bounded)
         prices = additive_prices(self.spend, MIXING_MOVED)
         mechanism = prices.measurement(prices.total)
-        return PreparedMixing(table, attribute, mechanism, charged(self.spend), terms.policy)
+        return PreparedMixing(table, attribute, mechanism, charged(self.spend), terms.policy, table.declared.counts)
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,12 @@ class PreparedMixing(PreparedQuestion):
     """A mixing matrix that was checked; see `discreet.release.Prepared`."""
 
     kind = "graph_mixing"
-    counts: Literal["people", "edges"] = field(default="edges", init=False)
-
     table: EdgeTable
     attribute: Attribute
     mechanism: Additive
     loss: Loss
     policy: Policy
+    counts: Literal["people", "edges", "arcs"] = "edges"
 
     @property
     def asked(self) -> dict[str, Any]:

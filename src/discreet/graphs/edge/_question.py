@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -40,7 +40,6 @@ class PreparedCount(PreparedQuestion):
     """
 
     kind = "graph_count"
-    counts: Literal["people", "edges"] = field(default="edges", init=False)
 
     table: EdgeTable
     statistic: str
@@ -48,6 +47,7 @@ class PreparedCount(PreparedQuestion):
     loss: Loss
     policy: Policy
     counted: Counted = "memory"
+    counts: Literal["people", "edges", "arcs"] = "edges"
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -88,7 +88,6 @@ class PreparedDegrees(PreparedQuestion):
     """Degrees that were checked; see `discreet.release.Prepared`."""
 
     kind = "graph_degrees"
-    counts: Literal["people", "edges"] = field(default="edges", init=False)
 
     table: EdgeTable
     mechanism: Additive
@@ -96,6 +95,7 @@ class PreparedDegrees(PreparedQuestion):
     policy: Policy
     direction: Direction | None = None
     counted: Counted = "memory"
+    counts: Literal["people", "edges", "arcs"] = "edges"
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -132,7 +132,8 @@ def prepare_count(terms: Terms, graph: str, statistic: str, spend: Loss, counted
     measured = measurements(statistic, table.vertices, spend, directed=table.declared.directed)
     if counted == "engine":
         countable_in_engine(measured)
-    return PreparedCount(table, statistic, measured, charged(spend), terms.policy, counted)
+    counts = table.declared.counts
+    return PreparedCount(table, statistic, measured, charged(spend), terms.policy, counted, counts)
 
 
 def _table(terms: Terms, graph: str, counted: Counted) -> EdgeTable:
@@ -154,4 +155,5 @@ def prepare_degrees(
         raise ParameterError(f'the graph {table.name} is directed: ask for direction="out" or "in"')
     prices = additive_prices(spend, DEGREES_MOVED if direction is None else ARC_DEGREES_MOVED)
     mechanism = prices.measurement(prices.total)
-    return PreparedDegrees(table, mechanism, charged(spend), terms.policy, direction, counted)
+    counts = table.declared.counts
+    return PreparedDegrees(table, mechanism, charged(spend), terms.policy, direction, counted, counts)

@@ -38,21 +38,24 @@ class NodeDegreesRelease:
         The noisy sums that all the rest is computed from: see `block_sums`.
     noise
         The mechanism that drew the noise on each sum.
+    listed
+        Whether vertices are public, so that the last sum, of their number, has no noise.
     """
 
     cap: int
     sums: NDArray[np.int64]
     noise: Additive
+    listed: bool = False
 
     @property
     def cumulative(self) -> NDArray[np.float64]:
         """The share of vertices of degree at most k, for k = 0 … cap: from 0 to 1, never falling, 1 at the cap."""
-        return degree_distribution(self.sums, self.cap)[0]
+        return degree_distribution(self.sums, self.cap, listed=self.listed)[0]
 
     @property
     def vertices(self) -> float:
         """The estimated number of vertices, 0 or more."""
-        return degree_distribution(self.sums, self.cap)[1]
+        return degree_distribution(self.sums, self.cap, listed=self.listed)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class NodeDegrees:
         The loss of the release: pure, (ε, δ), ρ or μ.
     cap
         ``"bought"``: a fifth of the spend chooses a cap on degrees up to `max_degree`. ``"public"``: `max_degree`.
+    listed
+        Whether vertices are public and stay where a person comes or goes with all relations.
 
     Edges go into a graph in a hashed order, where both ends have room for one more; of this graph, noise goes on sums
     of the cumulative counts over blocks of degrees, wider for higher degrees, at no higher sensitivity than one count
@@ -82,6 +87,7 @@ class NodeDegrees:
     max_degree: int
     spend: Loss
     cap: Cap = "bought"
+    listed: bool = False
 
     def __post_init__(self) -> None:
         check_spend(self.spend)
@@ -105,13 +111,15 @@ class NodeDegrees:
 
     def noise(self, cap: int) -> Additive:
         """The noise on each sum at a cap."""
-        prices, choice = self._prices(sums_sensitivity(cap)), self.choice
+        prices, choice = self._prices(sums_sensitivity(cap, listed=self.listed)), self.choice
         return prices.measurement(prices.total - (prices.cost(choice.loss()) if choice else 0))
 
     def loss(self) -> Loss:
         """The loss of a release: within the spend."""
         prices, choice = self._prices(1), self.choice
-        cost = prices.cost(self.noise(self.max_degree).loss(norms_of(sums_sensitivity(self.max_degree))))
+        cost = prices.cost(
+            self.noise(self.max_degree).loss(norms_of(sums_sensitivity(self.max_degree, listed=self.listed)))
+        )
         return prices.budget(cost + (prices.cost(choice.loss()) if choice else 0))
 
     def penalties(self) -> list[int]:
@@ -135,7 +143,7 @@ class NodeDegrees:
             purse.pay(choice.loss())
             chosen = choose_cap(choice, self.scores(EdgeFlows(graph).truncated))
         cap = self.caps[chosen]
-        purse.pay(self.noise(cap).loss(norms_of(sums_sensitivity(cap))))
+        purse.pay(self.noise(cap).loss(norms_of(sums_sensitivity(cap, listed=self.listed))))
         return self.measured(projected_degrees(graph, cap, order), cap)
 
     def scores(self, truncated: Callable[[int], Truncated]) -> CapScores:
@@ -145,8 +153,9 @@ class NodeDegrees:
     def measured(self, projected: NDArray[np.int64], cap: int) -> NodeDegreesRelease:
         """The noisy distribution of degrees that are at most the cap. Costs what is left of `loss()`, uncharged."""
         noise = self.noise(cap)
-        sums = with_noise(block_sums(projected, cap), noise)
-        return NodeDegreesRelease(cap, sums, noise)
+        sums = block_sums(projected, cap)
+        noisy = np.append(with_noise(sums[:-1], noise), sums[-1:]) if self.listed else with_noise(sums, noise)
+        return NodeDegreesRelease(cap, noisy, noise, self.listed)
 
     def _prices(self, sensitivity: int) -> Prices:
         return Prices.of_spend(self.spend, norms_of(sensitivity))

@@ -14,7 +14,7 @@ from discreet.charts import load_altair
 from discreet.errors import ParameterError
 from discreet.graphs.node._distribution import blocks_up_to, degree_distribution, share_band
 from discreet.graphs.node._pictures import distribution_chart
-from discreet.graphs.node._release import cap_in, choice_in
+from discreet.graphs.node._release import cap_in, choice_in, is_listed
 from discreet.prices import Additive, Choice, additive_from_json, additive_to_json, choice_to_json
 from discreet.privacy import Loss, in_words
 from discreet.release import JsonRelease
@@ -42,10 +42,13 @@ class NodePrivateDegrees(JsonRelease):
         The noisy sums over blocks of degrees, and of vertices, that all the rest is computed from: int64.
     loss, certificate
         As of every release.
+    listed
+        Whether people are listed in public, so that their number is exact and their edges alone are protected.
     """
 
     called = "distribution of degrees of people"
     fields = frozenset({"graph", "choice", "cap", "noise", "sums"})
+    optional = frozenset({"listed"})
     repeated = frozenset({"graph", "choice", "cap", "noise"})
     left_out = "the distribution follows from the noisy sums"
 
@@ -56,6 +59,7 @@ class NodePrivateDegrees(JsonRelease):
     sums: NDArray[np.int64]
     loss: Loss
     certificate: Mapping[str, Any]
+    listed: bool = False
 
     def certified(self, certificate: Mapping[str, Any]) -> NodePrivateDegrees:
         """The same with a certificate."""
@@ -72,12 +76,12 @@ class NodePrivateDegrees(JsonRelease):
 
         Low degrees have a block each; of wider blocks the average is measured, and it is straight between middles.
         """
-        return degree_distribution(self.sums, self.cap)[0]
+        return degree_distribution(self.sums, self.cap, listed=self.listed)[0]
 
     @property
     def vertices(self) -> float:
-        """The estimated number of people, 0 or more."""
-        return degree_distribution(self.sums, self.cap)[1]
+        """The number of people, 0 or more: estimated, unless they are listed."""
+        return degree_distribution(self.sums, self.cap, listed=self.listed)[1]
 
     def band(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Between which shares the distribution lies at each degree, once edges are cut.
@@ -87,7 +91,8 @@ class NodePrivateDegrees(JsonRelease):
         """
         if not 0 < level < 1:
             raise ParameterError(f"level must be above 0 and below 1, got {level!r}")
-        return share_band(self.sums, self.cap, self.noise.error(1 - (1 - level) / len(self.sums)))
+        error = self.noise.error(1 - (1 - level) / len(self.sums))
+        return share_band(self.sums, self.cap, error, listed=self.listed)
 
     def plot(self, level: float = 0.95) -> Any:
         """An altair chart of the distribution with its band. Raises as `band`, or `MissingExtra` without it."""
@@ -113,6 +118,7 @@ class NodePrivateDegrees(JsonRelease):
             "choice": None if self.choice is None else choice_to_json(self.choice),
             **self.measured,
             "sums": self.sums.tolist(),
+            **({"listed": True} if self.listed else {}),
         }
 
     @classmethod
@@ -123,8 +129,11 @@ class NodePrivateDegrees(JsonRelease):
             raise TypeError("sums")
         if len(sums) != len(blocks_up_to(cap)):
             raise ValueError("sums")
-        noise = additive_from_json(content["noise"])
-        return cls(str(content["graph"]), choice_in(content), cap, noise, np.array(sums, np.int64), loss, certificate)
+        listed = is_listed(content)
+        if certificate and is_listed(certificate) != listed:
+            raise ValueError("the release and its certificate disagree")
+        noise, numbers = additive_from_json(content["noise"]), np.array(sums, np.int64)
+        return cls(str(content["graph"]), choice_in(content), cap, noise, numbers, loss, certificate, listed)
 
     def derived(self, level: float) -> dict[str, Any]:  # noqa: ARG002
         """The distribution at the end of each block of degrees, and the number of people."""
@@ -148,8 +157,11 @@ class NodePrivateDegrees(JsonRelease):
 
     def note(self, level: float = 0.95) -> str:
         """What it is, and whom it protects."""
+        people = (
+            f"{self.vertices:,.0f} people, listed in public" if self.listed else f"about {self.vertices:,.0f} people"
+        )
         return (
-            f"degrees of {self.graph}, about {self.vertices:,.0f} people; each is protected with all edges; noise at "
+            f"degrees of {self.graph}, {people}; each is protected with all edges; noise at "
             f"{100 * level:.10g} %, degrees above {self.cap:,} are cut; {in_words(self.loss)}"
         )
 

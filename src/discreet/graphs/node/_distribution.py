@@ -41,33 +41,50 @@ def block_sums(degrees: NDArray[np.int64], cap: int) -> NDArray[np.int64]:
     return np.append(sums, _extra(cap) * len(degrees)).astype(np.int64)
 
 
-def sums_sensitivity(cap: int) -> int:
-    """By how much the sums of all blocks move together at most: by `cap` below it, and by the weight of a vertex."""
-    return cap + _extra(cap)
+def sums_sensitivity(cap: int, *, listed: bool = False) -> int:
+    """By how much the sums of all blocks move together at most: by `cap` below it, and by the weight of a vertex.
+
+    Where vertices are `listed` in public they stay: one that loses its edges moves the sums by its degree, and those of
+    its neighbours do so again; the number of vertices does not move.
+
+    >>> sums_sensitivity(16), sums_sensitivity(16, listed=True)
+    (18, 32)
+    """
+    return 2 * cap if listed else cap + _extra(cap)
 
 
 def _extra(cap: int) -> int:
     return max(1, cap // _EXTRA)
 
 
-def degree_distribution(sums: NDArray[np.int64], cap: int) -> tuple[NDArray[np.float64], float]:
+def degree_distribution(
+    sums: NDArray[np.int64], cap: int, *, listed: bool = False
+) -> tuple[NDArray[np.float64], float]:
     """The distribution nearest to the averages of all blocks, straight between their middles, and the vertices.
 
-    Of noisy sums as `block_sums` has them: shape (cap + 1,), from 0 to 1, never falling.
+    Of noisy sums as `block_sums` has them, of which the last is exact if vertices are `listed`: shape (cap + 1,), from
+    0 to 1, never falling.
 
     >>> degree_distribution(np.array([0, 2, 4]), 2)[0].tolist()
     [0.0, 0.5, 1.0]
     """
     widths, middles = _blocks(cap)
-    averages = np.asarray(isotonic_regression(np.maximum(sums / widths, 0), weights=widths**2).x)
+    noisy = np.maximum(sums / widths, 0)
+    if listed:
+        below = isotonic_regression(np.minimum(noisy[:-1], noisy[-1]), weights=widths[:-1] ** 2).x
+        averages = np.append(below, noisy[-1])
+    else:
+        averages = np.asarray(isotonic_regression(noisy, weights=widths**2).x)
     vertices = float(averages[-1])
     if vertices == 0:
         return np.ones(cap + 1), 0.0
     return np.interp(np.arange(cap + 1), middles, averages / vertices), vertices
 
 
-def share_band(sums: NDArray[np.int64], cap: int, error: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Between which shares the distribution lies at each degree, if each sum is off by at most `error`.
+def share_band(
+    sums: NDArray[np.int64], cap: int, error: int, *, listed: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Between which shares the distribution lies at each degree, if each noisy sum is off by at most `error`.
 
     A sum tells the average of the counts in its block, which never fall: so it is no more than the last of them and no
     less than the first, and for the others the sums of the blocks beside it tell. Two arrays of shape (cap + 1,).
@@ -78,7 +95,8 @@ def share_band(sums: NDArray[np.int64], cap: int, error: int) -> tuple[NDArray[n
     """
     begins, noisy = np.array(blocks_up_to(cap)), sums.astype(np.float64)
     widths = _blocks(cap)[0]
-    least, most = np.maximum((noisy - error) / widths, 0), np.maximum((noisy + error) / widths, 1)
+    errors = np.append(np.full(len(noisy) - 1, error), 0 if listed else error)
+    least, most = np.maximum((noisy - errors) / widths, 0), np.maximum((noisy + errors) / widths, 1)
     low = np.minimum(np.maximum.accumulate(least[:-1] / most[-1]), 1)
     high = np.minimum(np.minimum.accumulate((most[:-1] / max(least[-1], 1))[::-1])[::-1], 1)
     degrees = np.arange(cap)

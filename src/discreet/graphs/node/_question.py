@@ -41,7 +41,7 @@ class PreparedNodeCount(PreparedQuestion):
     @property
     def asked(self) -> dict[str, Any]:
         """What is asked, in plain JSON."""
-        return {"graph": self.table.name, "statistic": self.statistic, **_terms(self.mechanism)}
+        return {"graph": self.table.name, "statistic": self.statistic, **_terms(self.table, self.mechanism)}
 
     def answer(self, context: ReleaseContext) -> NodePrivateCount:
         """Read the edges, count under a cap, and add noise. Its loss is charged."""
@@ -74,7 +74,7 @@ class PreparedNodeDegrees(PreparedQuestion):
     @property
     def asked(self) -> dict[str, Any]:
         """What is asked, in plain JSON."""
-        return {"graph": self.table.name, "degrees": "distribution", **_terms(self.mechanism)}
+        return {"graph": self.table.name, "degrees": "distribution", **_terms(self.table, self.mechanism)}
 
     def answer(self, context: ReleaseContext) -> NodePrivateDegrees:
         """Read people and edges, bound degrees, and add noise. Its loss is charged."""
@@ -82,8 +82,9 @@ class PreparedNodeDegrees(PreparedQuestion):
         graph, names = self.table.read(context)
         context.step(1, _STEPS)
         drawn = self.mechanism.release(graph, names, noise.secret(16))
+        measured = (drawn.cap, drawn.noise, drawn.sums)
         bare = NodePrivateDegrees(
-            self.table.name, self.mechanism.choice, drawn.cap, drawn.noise, drawn.sums, self.loss, {}
+            self.table.name, self.mechanism.choice, *measured, self.loss, {}, listed=self.table.listed
         )
         statement = {**self.stated, **self.asked, **bare.measured, "protects": "node"}
         return bare.certified(context.certify({**statement, "answer": bare.digest()}))
@@ -128,7 +129,8 @@ def prepare_node_degrees(terms: Terms, graph: str, spend: Loss, cap: Cap) -> Pre
             f"person takes others away with them; name the column of people under [graphs.{table.name}], as "
             'nodes = "people.id"'
         )
-    return PreparedNodeDegrees(table, NodeDegrees(table.max_degree, spend, cap), _charged(spend), terms.policy)
+    mechanism = NodeDegrees(table.max_degree, spend, cap, table.listed)
+    return PreparedNodeDegrees(table, mechanism, _charged(spend), terms.policy)
 
 
 def _most_people(leaves: int) -> int:
@@ -146,9 +148,10 @@ def _accept(terms: Terms, table: PeopleTable) -> None:
         terms.accept(plan.rows.bounded)
 
 
-def _terms(mechanism: NodeCount | NodeDegrees) -> dict[str, Any]:
+def _terms(table: PeopleTable, mechanism: NodeCount | NodeDegrees) -> dict[str, Any]:
     choice = mechanism.choice
     return {
+        **({"listed": True} if table.listed else {}),
         "max_degree": mechanism.max_degree,
         "spend": to_json(mechanism.spend),
         "cap_is": mechanism.cap,

@@ -13,7 +13,7 @@ from discreet.prices import Additive, Choice, additive_from_json, additive_to_js
 from discreet.privacy import Loss
 from discreet.release import JsonRelease
 
-__all__ = ["NodePrivateCount", "cap_in", "choice_in", "resolution_of"]
+__all__ = ["NodePrivateCount", "cap_in", "choice_in", "is_listed", "resolution_of"]
 
 _MOST_CAP = 2**40
 _MOST_BITS = 256
@@ -135,6 +135,13 @@ class NodePrivateCount(JsonRelease):
             f"graph {self.graph}; a person with all edges is protected; noise at {100 * level:.10g} %; at most "
             f"{self.cap:,} {self.statistic} count per person"
         )
+
+
+def is_listed(content: Mapping[str, Any]) -> bool:
+    """Whether the people of a release or its certificate are listed in public. Raises `TypeError` for another mark."""
+    if content.get("listed", True) is not True:
+        raise TypeError("listed")
+    return "listed" in content
 
 
 def cap_in(content: Mapping[str, Any]) -> int:

@@ -38,6 +38,8 @@ class PeopleTable:
         What an engine is asked for: the two ends of each row, uncapped.
     people
         Whom there are, also without edges; None where the policy names no table of them.
+    listed
+        Whether that table is public: everybody stays a vertex, and a person comes or goes with all edges alone.
     """
 
     name: str
@@ -45,6 +47,7 @@ class PeopleTable:
     max_degree: int
     edges: RecordPlan
     people: RecordPlan | None
+    listed: bool = False
 
     @property
     def by_name(self) -> bool:
@@ -98,11 +101,11 @@ def people_table(policy: Policy, name: object) -> PeopleTable:
             f"the graph {chosen} protects people, and one person could have any number of edges: declare a public "
             f"max_degree under [graphs.{chosen}]; edges above it are cut"
         )
-    people = None
+    people, listed = None, False
     if declared.nodes is not None:
         home, _, column = declared.nodes.partition(".")
-        people = column_values(policy, home, column, texts=True)
-    return PeopleTable(chosen, declared, declared.max_degree, ends_of(policy, declared), people)
+        people, listed = column_values(policy, home, column, texts=True), policy.tables[home].public
+    return PeopleTable(chosen, declared, declared.max_degree, ends_of(policy, declared), people, listed)
 
 
 def _columns(context: ReleaseContext, plan: RecordPlan) -> list[_Column]:

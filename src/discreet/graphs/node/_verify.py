@@ -10,7 +10,7 @@ from discreet.graphs._losses import added_up
 from discreet.graphs.node._count import largest_cap, norms_of
 from discreet.graphs.node._degrees_release import NodePrivateDegrees
 from discreet.graphs.node._distribution import sums_sensitivity
-from discreet.graphs.node._release import NodePrivateCount, cap_in, choice_in, resolution_of
+from discreet.graphs.node._release import NodePrivateCount, cap_in, choice_in, is_listed, resolution_of
 from discreet.mechanisms import Gaussian
 from discreet.prices import additive_from_json
 from discreet.privacy import Loss, currency
@@ -32,7 +32,7 @@ def recompute_degrees_loss(certificate: Mapping[str, Any]) -> Loss:
     """What the choice of the cap and the noise on all sums lose together."""
     cap = cap_in(certificate)
     _check_cap(cap, certificate["max_degree"], certificate)
-    return _recomputed(certificate, sums_sensitivity(cap))
+    return _recomputed(certificate, sums_sensitivity(cap, listed=is_listed(certificate)))
 
 
 def _check_cap(cap: int, largest: int, certificate: Mapping[str, Any]) -> None:

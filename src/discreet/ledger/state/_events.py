@@ -54,8 +54,8 @@ Kind = Literal[
 ]  # fmt: skip
 """A ``"run"`` charges a whole run; ``"begin"`` moves the counter of its steps, and ``"step"`` stores one."""
 
-Counted = Literal["people", "edges", "events"]
-"""Whose privacy a ledger counts: a person's, an edge's of a graph, or an event's."""
+Counted = Literal["people", "edges", "arcs", "events"]
+"""Whose privacy a ledger counts: a person's, an edge's of a graph, an arc's of a directed one, or an event's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Facts:
     """What is fixed when a ledger is made: its currency, whose losses it counts, and the key that signs for it.
 
     Only one thing may change, once: pure ε to another currency (`OwnedLedger.convert`).
-    `people` is the public name of those people; `counts` says whether people, edges or events are protected.
+    `people` is the public name of those people; `counts` says whether people, edges, arcs or events are protected.
     `parts` are public names of disjoint parts of the people; a charge for one part is none for the others, which is
     right only where neighbours add or remove one person: a person replaced by another may change part.
     """
