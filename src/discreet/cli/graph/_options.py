@@ -14,7 +14,15 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.privacy import Loss
 
-__all__ = ["CapOption", "GraphArgument", "SavedOption", "StatisticArgument", "answered", "needed_spend"]
+__all__ = [
+    "CapOption",
+    "CountedOption",
+    "GraphArgument",
+    "SavedOption",
+    "StatisticArgument",
+    "answered",
+    "needed_spend",
+]
 
 GraphArgument = Annotated[
     str, typer.Argument(metavar="GRAPH", show_default=False, help="A graph of the policy, under \\[graphs.NAME].")
@@ -36,6 +44,14 @@ CapOption = Annotated[
         show_default=False,
         help="Where people are protected: how much at one vertex counts, as much as max_degree allows (public), or a "
         "part of the spend chooses it (bought, the default).",
+    ),
+]
+CountedOption = Annotated[
+    Literal["memory", "engine"],
+    typer.Option(
+        "--counted",
+        help="Where it is counted: in memory, into which the edges are read, or in the engine that holds them, for graphs "
+        "that do not fit. The same integers get the same noise.",
     ),
 ]
 SavedOption = Annotated[
