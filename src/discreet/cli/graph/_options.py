@@ -50,8 +50,8 @@ CountedOption = Annotated[
     Literal["memory", "engine"],
     typer.Option(
         "--counted",
-        help="Where it is counted: in memory, into which the edges are read, or in the engine that holds them, for graphs "
-        "that do not fit. The same integers get the same noise.",
+        help="Where it is counted: in memory, into which the edges are read, or in the engine that holds them, for "
+        "graphs that do not fit. The same integers get the same noise.",
     ),
 ]
 SavedOption = Annotated[
