@@ -124,7 +124,7 @@ def one(way: str, rows: int, path: Path, memory: str) -> None:
             text = numbers(counted)
         else:
             request = EdgeRows(plan.rows, 0, n - 1)
-            counted = engine.query_edges(request, lambda queries: observed(engine, way, queries, n, cpu))
+            counted = engine.query_edges(request, lambda queries: observed(engine, way, queries, n, cpu, before))
             text = numbers(counted)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         wall = time.perf_counter() - wall
@@ -136,15 +136,18 @@ def one(way: str, rows: int, path: Path, memory: str) -> None:
 class Observed:
     """Queries of a graph, each with its CPU seconds, and on Spark what it shuffled."""
 
-    def __init__(self, engine: Any, way: str, queries: Any, cpu: Callable[[], float]) -> None:
+    def __init__(self, engine: Any, way: str, queries: Any, cpu: Callable[[], float], before: float) -> None:
         self._queries, self._cpu = queries, cpu
         self._session = engine._session._user if way == "spark" else None  # noqa: SLF001
-        self._report("edges, degrees and arcs", cpu(), 0)
+        self._report("edges, degrees and arcs", before, 0)
 
     def _shuffled(self) -> int:
         from scale import _shuffled
 
-        return 0 if self._session is None else _shuffled(self._session)
+        if self._session is None:
+            return 0
+        self._session.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()  # noqa: SLF001 - what stages report comes late
+        return _shuffled(self._session)
 
     def _report(self, what: str, before: float, sent: int) -> None:
         now = self._shuffled() - sent
@@ -161,10 +164,10 @@ class Observed:
         return asked
 
 
-def observed(engine: Any, way: str, queries: Any, n: int, cpu: Callable[[], float]) -> Any:
+def observed(engine: Any, way: str, queries: Any, n: int, cpu: Callable[[], float], before: float) -> Any:
     from discreet.graphs.counts import count_in_engine
 
-    return count_in_engine(Observed(engine, way, queries, cpu), n, pairs=True, triangles=True)
+    return count_in_engine(Observed(engine, way, queries, cpu, before), n, pairs=True, triangles=True)
 
 
 if __name__ == "__main__":

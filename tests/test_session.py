@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.engines import EdgeQueries
 from discreet.ledger import open_ledger
 from discreet.policy import load_policy
-from discreet.query import BoundedAggregate, Group, Marginals, RecordRows
+from discreet.query import BoundedAggregate, EdgeRows, Group, Marginals, RecordRows
 from discreet.session import Session
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -217,6 +218,9 @@ class BrokenEngine:
         raise NotImplementedError
 
     def read_records(self, request: RecordRows, salt: bytes) -> Any:
+        raise NotImplementedError
+
+    def query_edges(self, request: EdgeRows, search: Callable[[EdgeQueries], Any]) -> Any:
         raise NotImplementedError
 
     def close(self) -> None:

@@ -153,7 +153,7 @@ class Remembered:
     def __init__(self, groups: list[Group]) -> None:
         self.run = lambda *_: groups
         self.accept = self.check = self.close = self.reserve = self.commit = lambda *_, **__: None
-        self.count_marginals = self.read_records = self.accept
+        self.count_marginals = self.read_records = self.query_edges = self.accept
         self.facts, self.currency = Facts("approx"), "approx"
         self.certify = lambda statement, _: statement
 

@@ -86,7 +86,8 @@ class Engine(Protocol):
     def query_edges(self, request: EdgeRows, search: Callable[[EdgeQueries], _T]) -> _T:
         """What `search` returns of a graph, all of whose queries see the same edges. No row leaves the engine.
 
-        `search` may ask as often as it likes, until it returns. Raises `DataError` as `run`, and what `search` raises.
+        `search` may ask as often as it likes, until it returns. Raises `DataError` as `run`, also where `search` raises
+        what is no `DiscreetError`.
         """
         ...
 

@@ -279,11 +279,11 @@ def open_graph(session: Session, name: str, *, counted: Counted = "memory") -> P
         The session, and the graph of its policy.
     counted
         Where edges, density, the largest degree, degrees, triangles, stars and global clustering are counted.
-        ``"memory"``: the edges are read into this process, some 150 bytes each; nothing else is as fast while they fit,
-        and everything can be asked. ``"engine"``: the engine that holds them joins and groups them in tables of its
-        own, spills to disk, and hands over a few numbers; vertices are whole numbers within bounds. You say which, and
-        no size of the graph does: that would tell of its edges. Both give the same integers the same noise, so what was
-        answered one way is free the other way.
+        ``"memory"``: the edges are read into this process, some 160 bytes each, and everything can be asked.
+        ``"engine"``: the engine that holds them joins and groups them in tables of its own, spills to disk, and hands
+        over a few numbers; vertices are whole numbers within bounds. You say which, and no size of the graph does: that
+        would tell of its edges. Both give the same integers the same noise, so what was answered one way is free the
+        other way.
 
     Raises `QueryError` if there is no such graph, and for a graph of people in an engine; `ParameterError` for another
     place.

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from discreet.engines import EdgeQueries
 from discreet.errors import DiscreetError
 from discreet.ledger import open_ledger
 from discreet.ledger.log import _rows as rows
 from discreet.mechanisms import DiscreteLaplace
 from discreet.policy import load_policy
 from discreet.privacy import Loss, pure
-from discreet.query import BoundedAggregate, Group, Marginals, RecordRows, Release
+from discreet.query import BoundedAggregate, EdgeRows, Group, Marginals, RecordRows, Release
 from discreet.session import Session
 
 __all__ = ["Analyst", "Desk", "dying_disk", "read"]
@@ -59,6 +60,9 @@ class _Engine:
         raise NotImplementedError
 
     def read_records(self, request: RecordRows, salt: bytes) -> Any:
+        raise NotImplementedError
+
+    def query_edges(self, request: EdgeRows, search: Callable[[EdgeQueries], Any]) -> Any:
         raise NotImplementedError
 
     def close(self) -> None: ...

@@ -18,6 +18,7 @@ from discreet.cli._options import (
 from discreet.cli.census._options import PlotOption
 from discreet.cli.graph._options import (
     CapOption,
+    CountedOption,
     DirectionOption,
     GraphArgument,
     SavedOption,
@@ -143,6 +144,7 @@ def count(  # noqa: PLR0913 — an option each
     mu: MuOption = None,
     delta: DeltaOption = None,
     cap: CapOption = None,
+    counted: CountedOption = "memory",
     form: ShapeOption = Shape.table,
     idempotency_key: IdempotencyOption = None,
     account: AccountOption = None,
@@ -152,7 +154,7 @@ def count(  # noqa: PLR0913 — an option each
     """Count something of a graph, with noise that protects each edge, or each person where the policy says so."""
     from discreet.graphs import CountGraph
 
-    question = CountGraph(graph, statistic, needed_spend(epsilon, rho, mu, delta), cap)
+    question = CountGraph(graph, statistic, needed_spend(epsilon, rho, mu, delta), cap, counted)
     opened = (idempotency_key, account, token_file, key_file)
     answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form)
 
@@ -170,6 +172,7 @@ def degrees(  # noqa: PLR0913 — an option each
     delta: DeltaOption = None,
     cap: CapOption = None,
     direction: DirectionOption = None,
+    counted: CountedOption = "memory",
     plot: PlotOption = None,
     form: ShapeOption = Shape.table,
     idempotency_key: IdempotencyOption = None,
@@ -180,7 +183,7 @@ def degrees(  # noqa: PLR0913 — an option each
     """Say how many vertices have each degree; where people are protected, which share of them."""
     from discreet.graphs import ReleaseDegrees
 
-    question = ReleaseDegrees(graph, needed_spend(epsilon, rho, mu, delta), cap, direction)
+    question = ReleaseDegrees(graph, needed_spend(epsilon, rho, mu, delta), cap, direction, counted)
     opened = (idempotency_key, account, token_file, key_file)
     answered(question, policy=policy, data=data, ledger=ledger, opened=opened, save=save, form=form, plot=plot)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CapOption",
+    "CountedOption",
     "DirectionOption",
     "GraphArgument",
     "SavedOption",
@@ -50,6 +51,14 @@ CapOption = Annotated[
 DirectionOption = Annotated[
     Literal["out", "in"] | None,
     typer.Option("--direction", show_default=False, help="Of a directed graph: which degrees, of arcs out or in."),
+]
+CountedOption = Annotated[
+    Literal["memory", "engine"],
+    typer.Option(
+        "--counted",
+        help="Where it is counted: in memory, into which the edges are read, or in the engine that holds them, for "
+        "graphs that do not fit. The same integers get the same noise.",
+    ),
 ]
 SavedOption = Annotated[
     Path | None,

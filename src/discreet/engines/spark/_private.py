@@ -64,6 +64,7 @@ class PrivateSession:
     def __init__(self, user: SparkSession) -> None:
         self._user: Any = user
         self._views: set[str] = set()
+        self._scratch: dict[str, Any] = {}
         self._tag = f"discreet-{next(_numbers)}"
         self._own: Any = self._user._jsparkSession.newSession()  # noqa: SLF001
         settings: dict[str, str] = self._user.conf.getAll
@@ -98,17 +99,23 @@ class PrivateSession:
         return frame.toArrow()
 
     def create(self, name: str, sql: str) -> None:
-        """Make a view of what a query returns, computed once: executors keep it in memory or on disk."""
+        """Make a view of what a query returns, computed once: executors keep it in memory or on disk.
+
+        It is cut off from the tables that it was read from. Where an executor is lost with its part, a query fails: to
+        compute it anew would read tables that may have changed since.
+        """
         level = self._user._jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()  # noqa: SLF001
-        rows = self._own.sql(sql)
-        rows.persist(level)
+        rows = self._own.sql(sql).localCheckpoint(True, level)  # noqa: FBT003
+        self._scratch[name] = rows
         rows.createOrReplaceTempView(name)
-        rows.count()
 
     def drop(self, name: str) -> None:
-        """Forget a view, with what the executors have of it."""
-        with suppress(Exception):  # a session that is gone has no views
-            self._own.catalog().dropTempView(name)
+        """Forget a view of `create`, with what the executors have of it."""
+        rows = self._scratch.pop(name, None)
+        if rows is not None:
+            with suppress(Exception):  # a session that is gone has no views
+                self._own.catalog().dropTempView(name)
+                rows.queryExecution().analyzed().rdd().unpersist(False)  # noqa: FBT003
 
     def mapped(self, sql: str, task: Batches, total: Batches, schema: str) -> list[tuple[Any, ...]]:
         """What `total` makes of what `task` makes of the rows of a query, both where the rows are.

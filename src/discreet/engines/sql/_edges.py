@@ -20,6 +20,8 @@ from discreet.query import EdgeRows, number_column
 
 __all__ = ["Scratch", "StoredEdges", "stored_edges"]
 
+_SENT = 2**15
+"""So many vertices are sent to all machines, to where the arcs are, rather than arcs to the vertices."""
 _PAIRS, _DEGREES, _ARCS = "discreet_pairs", "discreet_degrees", "discreet_arcs"
 
 
@@ -134,11 +136,13 @@ def triangles_sql() -> str:
 
 
 def hubs_sql(most: int) -> str:
-    """The places of the ends of each edge between the first vertices."""
+    """The places of the ends of each edge between the first vertices. The comment is a hint to Spark alone."""
     first = f"SELECT v, d FROM {_DEGREES} ORDER BY d DESC, v LIMIT {most}"
+    sent = " /*+ BROADCAST(x), BROADCAST(y) */" if most <= _SENT else ""
     return (
         f"WITH hubs AS (SELECT v, row_number() OVER (ORDER BY d DESC, v) - 1 AS place FROM ({first}) AS f) "
-        f"SELECT x.place AS i, y.place AS j FROM {_ARCS} AS e JOIN hubs AS x ON x.v = e.t JOIN hubs AS y ON y.v = e.h"
+        f"SELECT{sent} x.place AS i, y.place AS j FROM {_ARCS} AS e "
+        "JOIN hubs AS x ON x.v = e.t JOIN hubs AS y ON y.v = e.h"
     )
 
 

@@ -203,7 +203,7 @@ class PreparedCuts(PreparedQuestion):
     """A randomised graph that was checked; see `discreet.release.Prepared`."""
 
     kind = "graph_cuts"
-    counts: Literal["people", "edges"] = field(default="edges", init=False)
+    counts: Literal["people", "edges", "arcs"] = field(default="edges", init=False)
 
     table: EdgeTable
     mechanism: RandomizedGraph

@@ -31,7 +31,7 @@ class PreparedFeatures(PreparedQuestion):
     """
 
     kind = "graph_features"
-    counts: Literal["people", "edges"] = field(default="edges", init=False)
+    counts: Literal["people", "edges", "arcs"] = field(default="edges", init=False)
 
     table: EdgeTable
     aggregation: NoisyAggregation

@@ -41,7 +41,7 @@ class PreparedSynthesis(PreparedQuestion):
     """A synthetic graph that was checked; see `discreet.release.Prepared`."""
 
     kind = "graph_synthetic"
-    counts: Literal["people", "edges"] = field(default="edges", init=False)
+    counts: Literal["people", "edges", "arcs"] = field(default="edges", init=False)
 
     table: EdgeTable
     plan: MeasurementPlan
