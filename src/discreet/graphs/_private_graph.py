@@ -68,7 +68,7 @@ class PrivateGraph:
             leaves, ``"4-cycles"``, ``"4-cliques"`` and larger ones, and ``"average clustering"``, the mean of local
             clustering over vertices, with noise scaled to smooth sensitivity; ``"global clustering"``, of triangles and
             2-stars; and ``"degree assortativity"``, of four counts. Where people are protected, ``"edges"``,
-            ``"triangles"``, ``"2-stars"`` or ``"3-stars"``, under a cap.
+            ``"triangles"``, ``"2-stars"``, ``"3-stars"`` or, if `nodes` lists them, ``"components"``, under a cap.
         spend
             Where edges are protected, ε, or (ε, δ), of which the δ is not needed and not charged; or ρ. Of what an edge
             moves by 1 also μ. Where people are protected, ε, (ε, δ), ρ or μ.

@@ -26,7 +26,7 @@ StatisticArgument = Annotated[
         show_default=False,
         help="edges, density, components, 'largest degree', degeneracy, triangles, 2-stars, 4-cycles, 4-cliques, "
         "'average clustering', 'global clustering' or 'degree assortativity'; where people are protected edges, "
-        "triangles, 2-stars or 3-stars.",
+        "triangles, 2-stars, 3-stars or components.",
     ),
 ]
 CapOption = Annotated[
