@@ -66,8 +66,8 @@ def check(graphs: Iterable[Graph], caps: Iterable[int]) -> int:
 
 
 def test_lipschitz_on_all_graphs_of_up_to_five_vertices_and_random_ones() -> None:
-    assert check(small(5, drawn=25), (1, 2, 3)) > 50
-    assert check(small(0, drawn=100), (4,)) > 0
+    assert check(small(5), (2, 3)) > 50
+    assert check(small(0, drawn=25), (3, 4)) > 0
 
 
 @pytest.mark.soak
@@ -78,7 +78,7 @@ def test_lipschitz_on_all_graphs_of_up_to_six_vertices_all_with_names_up_to_five
 
 def test_the_value_is_that_of_the_program_over_all_sets_of_vertices() -> None:
     cut = halves = 0
-    for graph in [*small(4, drawn=20), hubs(3, 1), hubs(3, 2)]:
+    for graph in [*small(3, drawn=15), hubs(3, 1), hubs(3, 2)]:
         if graph.vertices <= 9:
             for cap in (1, 2, 3):
                 exact = program(graph, cap)
@@ -87,7 +87,7 @@ def test_the_value_is_that_of_the_program_over_all_sets_of_vertices() -> None:
                 assert float(exact_forests(graph, cap)) == pytest.approx(exact, abs=1e-7)
                 cut += exact < graph.vertices - counts.components(graph) - 0.5
                 halves += abs(exact - round(exact)) > 0.1
-    assert cut > 20 and halves > 2
+    assert cut > 10 and halves > 2
 
 
 def test_the_size_of_a_spanning_forest_is_the_value_if_some_has_no_more_edges_anywhere() -> None:
@@ -108,22 +108,27 @@ def test_half_edges_are_worth_a_half() -> None:
 
 
 @cache
-def fractional() -> tuple[tuple[Graph, int], ...]:
-    """Graphs on which no forest under the cap is as large as the mean of some."""
+def fractional() -> tuple[tuple[Graph, int, Fraction], ...]:
+    """Graphs, caps and sizes: no forest under the cap is as large, but a mean of some, half of each cycle, is.
+
+    All leaves are in, which leaves each hub one edge; so it is an upper bound as well.
+    """
     many = Graph.from_networkx(nx.disjoint_union_all([nx.Graph(hubs(n, 3).ends.tolist()) for n in (3, 5, 3, 7)]))
     joined = Graph.from_pairs([*many.ends.tolist(), (0, 12), (12, 32)])
-    return (hubs(3, 3), 4), (many, 4), (joined, 4), (hubs(5, 1), 2), (hubs(7, 2), 3)
+    sizes = (Fraction(21, 2), Fraction(63), Fraction(63), Fraction(15, 2), Fraction(35, 2))
+    graphs = ((hubs(3, 3), 4), (many, 4), (joined, 4), (hubs(5, 1), 2), (hubs(7, 2), 3))
+    return tuple((graph, cap, size) for (graph, cap), size in zip(graphs, sizes, strict=True))
 
 
 def test_means_of_forests_are_certified_before_the_exact_method() -> None:
     """The first two attempts try one forest each, and these graphs need more."""
-    for graph, cap in fractional():
+    for graph, cap, size in fractional():
         tried = []
         for prices, mix in attempts(graph, cap):
             value = certified_forests(graph, cap, prices, mix)
             tried.append(value is not None)
             if value is not None:
-                exact = FORESTS.steps * exact_forests(graph, cap)
+                exact = FORESTS.steps * size
                 assert exact <= value.value <= exact + FORESTS.slack * cap
                 break
         assert len(tried) > 2 and tried[-1]
@@ -132,8 +137,8 @@ def test_means_of_forests_are_certified_before_the_exact_method() -> None:
 def test_whatever_an_attempt_returns_no_value_is_certified_beyond_the_tolerance() -> None:
     generator = np.random.default_rng(5)
     accepted = refused = 0
-    for graph, cap in fractional():
-        exact = FORESTS.steps * exact_forests(graph, cap)
+    for graph, cap, most in fractional():
+        exact = FORESTS.steps * most
         *_, (prices, mix) = attempts(graph, cap)
         everything = np.arange(graph.edges)
         for size in (0, 1e-9, 1e-4, 1e-2, 1):
@@ -174,14 +179,14 @@ def test_a_library_without_an_answer_leaves_it_to_the_exact_method(monkeypatch: 
 
 def test_grown_forests_are_forests_under_the_cap_and_near_the_largest() -> None:
     short = 0
-    for graph in small(5, drawn=60):
-        for cap in (1, 2, 3):
+    for graph in small(5):
+        for cap in (2, 3):
             grown = grow_forest(graph, cap, graph.degrees() / 4)
             ends = graph.ends[grown.edges]
             assert size_of_forest(graph.vertices, ends) == len(ends)
             assert np.bincount(ends.ravel(), minlength=graph.vertices).max(initial=0) <= cap
             short += len(ends) < int(exact_forests(graph, cap))
-    assert short < 12
+    assert short < 4
 
 
 def test_swaps_free_vertices_one_after_another() -> None:

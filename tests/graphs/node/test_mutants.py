@@ -12,11 +12,13 @@ from tests.graphs.node.laws import Computed, Everything, law_of_scores
 from tests.graphs.node.neighbours import key_of, removals, small, without_vertex
 from tests.graphs.small import atlas
 
-from discreet.graphs import Graph
+from discreet.graphs import Graph, counts
 from discreet.graphs.node import (
+    FORESTS,
     HALF_EDGES,
     PACKED,
     NodeCount,
+    SpanningForests,
     block_sums,
     edge_flow,
     edge_order,
@@ -119,6 +121,73 @@ def test_a_tolerance_that_is_not_charged() -> None:
         worst = value + PACKED.slack * cap
         assert worst / (PACKED.sensitivity(cap) / EPSILON) == EPSILON
         assert worst / (PACKED.steps * cap / EPSILON) > EPSILON
+
+
+def star_and_without(leaves: int) -> tuple[Graph, Graph]:
+    star = Graph.from_pairs([(0, leaf) for leaf in range(1, leaves + 1)])
+    return star, without_vertex(star, 0)
+
+
+def test_the_real_components_are_within_their_claim_which_is_less_than_the_cap() -> None:
+    """The centre of a star joins four parts: all of the sensitivity but for the tolerance."""
+    cap, loss = 4, 0.0
+    for graph in [star_and_without(4)[0], *small(4)]:
+        mine = FORESTS.measured(SpanningForests(graph).truncated(cap).value, graph.vertices)
+        for _, fewer in removals(graph):
+            less = FORESTS.measured(SpanningForests(fewer).truncated(cap).value, fewer.vertices)
+            loss = max(loss, abs(mine - less) / (FORESTS.sensitivity(cap) / EPSILON))
+    assert 0.97 * EPSILON < loss <= EPSILON
+
+
+def test_components_with_noise_for_one_as_where_an_edge_is_protected() -> None:
+    star, fewer = star_and_without(4)
+    moved = abs(counts.components(star) - counts.components(fewer))
+    assert moved / (1 / EPSILON) == 3 * EPSILON
+
+
+def test_a_tolerance_of_forests_that_is_not_charged() -> None:
+    """The star at the top of the tolerance, as a certificate allows: nothing is left to tolerate without its centre."""
+    for cap in (4, 8):
+        star, fewer = star_and_without(cap)
+        top = FORESTS.steps * cap + FORESTS.slack * cap
+        exact = SpanningForests(star).truncated(cap).value
+        assert FORESTS.steps * cap <= exact <= top and SpanningForests(fewer).truncated(cap).value == 0
+        moved = abs(FORESTS.measured(top, star.vertices) - FORESTS.measured(0, fewer.vertices))
+        assert moved / (FORESTS.sensitivity(cap) / EPSILON) == EPSILON
+        assert moved / (FORESTS.steps * (cap - 1) / EPSILON) > EPSILON
+
+
+def test_a_forest_taken_greedily_in_the_order_of_rows() -> None:
+    """One vertex takes up the room of others, and so on: what is lost is not bounded by the cap."""
+
+    def greedy(graph: Graph, cap: int) -> int:
+        degrees, part, size = [0] * graph.vertices, list(range(graph.vertices)), 0
+        for a, b in graph.ends.tolist():
+            if max(degrees[a], degrees[b]) < cap and part[a] != part[b]:
+                part = [part[a] if each == part[b] else each for each in part]
+                degrees[a], degrees[b], size = degrees[a] + 1, degrees[b] + 1, size + 1
+        return size
+
+    cap = 2
+    moves = [
+        (graph.vertices - greedy(graph, cap)) - (fewer.vertices - greedy(fewer, cap))
+        for graph in small(6)
+        for _, fewer in removals(graph)
+    ]
+    assert max(map(abs, moves)) / ((cap - 1) / EPSILON) >= 2 * EPSILON
+
+
+def test_components_of_who_has_an_edge() -> None:
+    """Without a list of people, the leaves of a star go with its centre: its one component is none."""
+    star, fewer = star_and_without(4)
+    without_isolated = Graph.from_pairs([], 0)
+    pairs = [(star, fewer), (star, without_isolated)]
+    moved = [abs(counts.components(graph) - counts.components(other)) for graph, other in pairs]
+    assert moved == [3, 1]
+    double = Graph.from_pairs([*star.ends.tolist(), *((5, leaf) for leaf in range(6, 9)), (0, 5)])
+    listed = {each for pair in double.ends.tolist() if 0 not in pair for each in pair}
+    vertices = FORESTS.measured(0, double.vertices) - FORESTS.measured(0, len(listed))
+    assert vertices == 5 * FORESTS.steps  # the vertices alone move by five, and the cap bounds no such move
 
 
 def projection_loss(order: Callable[[Graph, list[str]], np.ndarray], cap: int = 2) -> float:

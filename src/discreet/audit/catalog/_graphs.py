@@ -219,8 +219,9 @@ def _node_entries() -> tuple[Entry, ...]:
             (star, alone), "the centre moves both the choice and the count; no output tells all of either",
         ),
         (
-            "NodeCount of components of a star", f'NodeCount("components", {bound}, cap="public")', _CutCount(components),
-            NodeCount, (star, Graph.from_pairs([], _DEGREE)), "the centre joins all others: 1 component or 64",
+            "NodeCount of components of a star", f'NodeCount("components", {bound}, cap="public")',
+            _CutCount(components), NodeCount, (star, Graph.from_pairs([], _DEGREE)),
+            "the centre joins all others: 1 component or 64",
         ),
         (
             "NodeDegrees of a path", 'NodeDegrees(max_degree=2, spend=pure(1), cap="public")', _CutDegrees(degrees),

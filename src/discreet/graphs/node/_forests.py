@@ -28,6 +28,8 @@ _ONE = 1 << 30
 """A price or a share of 1, in integers."""
 _DESCENT = 600
 _PATIENCE = 15
+_SHORTER = 0.7
+_SHORTEST = 0.02
 _SMOOTHING = 0.7
 _RECENT = 30
 _COLUMNS = 400
@@ -238,11 +240,11 @@ def _descend(graph: Graph, cap: int, over: NDArray[np.bool_], forest: NDArray[np
         else:
             idle += 1
             if idle == _PATIENCE:
-                length, idle, y = length * 0.7, 0, best_y
+                length, idle, y = length * _SHORTER, 0, best_y
         smooth = _SMOOTHING * smooth + (1 - _SMOOTHING) * (cap - _degrees(graph, heaviest)) * over
         step = np.where((y <= 0) & (smooth > 0), 0, smooth)
         square = float((step**2).sum())
-        if square == 0 or best - len(forest) < goal:
+        if square == 0 or best - len(forest) < goal or length < _SHORTEST:
             break
         y = np.clip(y - length * max(value - len(forest), 0.05) / square * step, 0, 1)
     return _Descent(best_y, recent)
