@@ -87,4 +87,4 @@ def test_the_files_are_the_ones_that_were_made() -> None:
     assert digest_of(FILES) == DIGEST
 
 
-DIGEST = "75e6ec8c970fc11d843570c7d6d165a0e1e524917ebb70ea1218ab130d852b8a"
+DIGEST = "4abbd233368b43b81cd310454c1cb1a4d3517e64a7c459ecb658a1587437e924"
