@@ -8,7 +8,8 @@ anything else than two whole numbers end the list. The public bound on degrees i
 counts: median error over runs, at ε = .5, 1, 2, of edges, 2-stars and triangles with the cap bought, and that of R2T
 (Dong, Fang, Yi, Tao and Machanavajjhala 2022, failure rate .1) with the same truncations and the same public bound;
 and the CPU time of all truncations that a choice looks at. The noise of R2T is of floats: it is here to compare.
-public: edges with the largest degree given as the public bound. degrees: mean Kolmogorov-Smirnov distance at ε = 1,
+public: edges with the largest degree given as the public bound. components: with the cap bought, beside noise for the
+public bound alone, max_degree - 1 for a person, on the true number. degrees: mean Kolmogorov-Smirnov distance at ε = 1,
 with the cap bought, beside Day, Li and Lyu 2016 with the best cap for free (noise on each cumulative count, sorted).
 """
 
@@ -26,6 +27,7 @@ from scipy.optimize import isotonic_regression
 
 import discreet as dp
 from discreet.graphs import Graph
+from discreet.graphs.counts import components as number_of_components
 from discreet.graphs.node import (
     EdgeFlows,
     NodeCount,
@@ -62,6 +64,7 @@ class Truncations:
         self.solved: dict[int, Truncated] = {}
         self.cpu = 0.0
         self.large = graph.edges > 50_000
+        self.vertices = graph.vertices
 
     def truncated(self, cap: int) -> Truncated:
         if cap not in self.solved:
@@ -77,7 +80,8 @@ def ours(count: NodeCount, values: Truncations, runs: int) -> np.ndarray:
     released = []
     for _ in range(runs):
         chosen = choose_cap(count.choice, scores) if count.choice else 0
-        (noisy,) = count.noise(count.caps[chosen]).release([scores.solve(chosen).value])
+        measured = count.resolution.measured(scores.solve(chosen).value, values.vertices)
+        (noisy,) = count.noise(count.caps[chosen]).release([measured])
         released.append(noisy / count.resolution.steps)
     return np.array(released)
 
@@ -140,6 +144,23 @@ def public(graph: Graph, runs: int) -> None:
             )
 
 
+def components(graph: Graph, runs: int) -> None:
+    true = number_of_components(graph)
+    values = Truncations(NodeCount("components", MAX_DEGREE, dp.pure(1)), graph)
+    for epsilon in EPSILONS:
+        count = NodeCount("components", MAX_DEGREE, dp.pure(epsilon))
+        errors = np.abs(ours(count, values, runs) - true)
+        noise = count.noise(MAX_DEGREE).__class__.calibrate(dp.pure(epsilon), MAX_DEGREE - 1)
+        alone = np.median(np.abs(noise.release([0] * runs)))
+        left = {cap: values.vertices - value.value / count.resolution.steps for cap, value in values.solved.items()}
+        print(
+            f"  components {true:,}  eps {epsilon:3}  median error {np.median(errors):.1f}  mean {errors.mean():.1f}  "
+            f"noise for max_degree alone {alone:,.0f}; what caps leave {dict(sorted(left.items()))} "
+            f"({values.cpu:.1f} CPU s)",
+            flush=True,
+        )
+
+
 def distance(cumulative: np.ndarray, degrees: np.ndarray) -> float:
     top = int(max(degrees.max(), len(cumulative) - 1))
     true = np.cumsum(np.bincount(degrees, minlength=top + 1)) / len(degrees)
@@ -179,6 +200,7 @@ JOBS = {
     "stars": partial(counts, statistics=("stars",)),
     "triangles": partial(counts, statistics=("triangles",)),
     "public": public,
+    "components": components,
     "degrees": degrees,
 }
 
@@ -188,7 +210,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=2_000)
     parser.add_argument("--graphs", nargs="+", default=["CA-GrQc", "facebook_combined"])
-    parser.add_argument("--jobs", nargs="+", default=["counts", "public", "degrees"])
+    parser.add_argument("--jobs", nargs="+", default=["counts", "public", "components", "degrees"])
     asked = parser.parse_args()
     for name in asked.graphs:
         graph = read_graph(asked.folder / f"snap_{name}.txt")

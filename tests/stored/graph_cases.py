@@ -89,6 +89,7 @@ def asked(unit: str) -> dict[str, Callable[[dp.Session], Any]]:
             "node-count": town(lambda g: g.count("triangles", PURE)),
             "node-count-public": town(lambda g: g.count("edges", GAUSSIAN, cap="public")),
             "node-count-stars": town(lambda g: g.count("2-stars", PURE, cap="public")),
+            "node-count-components": town(lambda g: g.count("components", PURE)),
             "node-degrees": town(lambda g: g.degrees(PURE)),
             "node-degrees-public": town(lambda g: g.degrees(GAUSSIAN, cap="public")),
         }

@@ -79,7 +79,7 @@ class PrivateGraph:
             2-stars; and ``"degree assortativity"``, of four counts. Of a directed graph ``"edges"``, which are arcs,
             ``"density"``, ``"components"`` whatever the directions, ``"largest out-degree"``, ``"largest in-degree"``
             and ``"reciprocity"``, the share of arcs that are returned. Where people are protected, ``"edges"``,
-            ``"triangles"``, ``"2-stars"`` or ``"3-stars"``, under a cap.
+            ``"triangles"``, ``"2-stars"``, ``"3-stars"`` or, if `nodes` lists them, ``"components"``, under a cap.
         spend
             Where edges are protected, ε, or (ε, δ), of which the δ is not needed and not charged; or ρ. Of what an edge
             moves by 1 also μ. Where people are protected, ε, (ε, δ), ρ or μ.

@@ -16,7 +16,7 @@ GRAPH = Graph.from_networkx(nx.gnp_random_graph(40, 0.2, seed=1))
 
 
 @pytest.mark.parametrize("spend", [pure("0.5"), approx(1, "1e-6"), rho("0.1"), mu("0.5")])
-@pytest.mark.parametrize("statistic", ["edges", "triangles", "stars"])
+@pytest.mark.parametrize("statistic", ["edges", "triangles", "stars", "components"])
 @pytest.mark.parametrize("cap", ["public", "bought"])
 def test_releases_in_each_currency_are_within_the_spend(spend, statistic, cap) -> None:
     count = NodeCount(statistic, 16, spend, cap)
@@ -29,7 +29,12 @@ def test_releases_in_each_currency_are_within_the_spend(spend, statistic, cap) -
 
 @pytest.mark.parametrize(
     ("statistic", "true"),
-    [("edges", GRAPH.edges), ("triangles", counts.triangles(GRAPH)), ("stars", counts.stars(GRAPH, 2))],
+    [
+        ("edges", GRAPH.edges),
+        ("triangles", counts.triangles(GRAPH)),
+        ("stars", counts.stars(GRAPH, 2)),
+        ("components", counts.components(GRAPH)),
+    ],
 )
 def test_with_a_public_cap_the_error_is_what_is_stated(statistic, true) -> None:
     """Of 300 draws at level .9, the number outside is Bin(300, ≤ .1): 79 or more in 1e-9 of runs."""
@@ -74,8 +79,16 @@ def test_numbers_beyond_64_bits_are_cut_above_any_cap() -> None:
     assert (groups.members[:, 0] == 0).all() and groups.multiplicity.tolist() == [2**50] and groups.free == 0
 
 
+def test_the_caps_of_components_begin_at_four() -> None:
+    assert NodeCount("components", 20, pure(1)).caps == (4, 8, 16, 20)
+    for most in (1, 3, 4):
+        assert (
+            NodeCount("components", most, pure(1)).caps == (4,) == NodeCount("components", most, pure(1), "public").caps
+        )
+
+
 def test_an_empty_graph_is_answered() -> None:
-    for statistic in ("edges", "triangles", "stars"):
+    for statistic in ("edges", "triangles", "stars", "components"):
         for graph in (Graph.from_pairs([], 0), Graph.from_pairs([], 5)):
             assert np.isfinite(NodeCount(statistic, 4, pure(1)).release(graph).value)  # type: ignore[arg-type]
 
@@ -87,7 +100,7 @@ def test_node_privacy_needs_a_public_bound_on_degrees(bad: object) -> None:
 
 
 def test_bad_questions_are_refused() -> None:
-    with pytest.raises(ParameterError, match="'edges', 'triangles' or 'stars'"):
+    with pytest.raises(ParameterError, match="'edges', 'triangles', 'stars' or 'components'"):
         NodeCount("cliques", 4, pure(1))  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="'public' or 'bought'"):
         NodeCount("edges", 4, pure(1), "free")  # type: ignore[arg-type]

@@ -12,11 +12,13 @@ from tests.graphs.node.laws import Computed, Everything, law_of_scores
 from tests.graphs.node.neighbours import key_of, removals, small, without_vertex
 from tests.graphs.small import atlas
 
-from discreet.graphs import Graph
+from discreet.graphs import Graph, counts
 from discreet.graphs.node import (
+    FORESTS,
     HALF_EDGES,
     PACKED,
     NodeCount,
+    SpanningForests,
     block_sums,
     edge_flow,
     edge_order,
@@ -119,6 +121,62 @@ def test_a_tolerance_that_is_not_charged() -> None:
         worst = value + PACKED.slack * cap
         assert worst / (PACKED.sensitivity(cap) / EPSILON) == EPSILON
         assert worst / (PACKED.steps * cap / EPSILON) > EPSILON
+
+
+def star_and_without(leaves: int) -> tuple[Graph, Graph]:
+    star = Graph.from_pairs([(0, leaf) for leaf in range(1, leaves + 1)])
+    return star, without_vertex(star, 0)
+
+
+def test_the_real_components_are_within_their_claim_which_is_less_than_the_cap() -> None:
+    """The centre of a star joins four parts: all of the sensitivity but for the tolerance."""
+    cap, loss = 4, 0.0
+    for graph in [star_and_without(4)[0], *small(4)]:
+        mine = FORESTS.measured(SpanningForests(graph).truncated(cap).value, graph.vertices)
+        for _, fewer in removals(graph):
+            less = FORESTS.measured(SpanningForests(fewer).truncated(cap).value, fewer.vertices)
+            loss = max(loss, abs(mine - less) / (FORESTS.sensitivity(cap) / EPSILON))
+    assert 0.97 * EPSILON < loss <= EPSILON
+
+
+def test_components_with_noise_for_one_as_where_an_edge_is_protected() -> None:
+    star, fewer = star_and_without(4)
+    moved = abs(counts.components(star) - counts.components(fewer))
+    assert moved / (1 / EPSILON) == 3 * EPSILON
+
+
+def test_a_tolerance_of_forests_that_is_not_charged() -> None:
+    """The star at the top of the tolerance, as a certificate allows: nothing is left to tolerate without its centre."""
+    for cap in (4, 8):
+        star, fewer = star_and_without(cap)
+        top = FORESTS.steps * cap + FORESTS.slack * cap
+        exact = SpanningForests(star).truncated(cap).value
+        assert FORESTS.steps * cap <= exact <= top and SpanningForests(fewer).truncated(cap).value == 0
+        moved = abs(FORESTS.measured(top, star.vertices) - FORESTS.measured(0, fewer.vertices))
+        assert moved / (FORESTS.sensitivity(cap) / EPSILON) == EPSILON
+        assert moved / (FORESTS.steps * (cap - 1) / EPSILON) > EPSILON
+
+
+def test_components_of_vertices_within_the_cap() -> None:
+    """A vertex that comes pushes the middle of each path it is joined to over the cap: all of their edges go."""
+
+    def naive(graph: Graph, cap: int) -> int:
+        within = graph.degrees() <= cap
+        return counts.components(Graph(graph.vertices, graph.ends[within[graph.ends].all(axis=1)]))
+
+    paths = Graph.from_pairs([(3 * i + 1, 3 * i + j) for i in range(3) for j in (0, 2)], 10)
+    joined = Graph.from_pairs([*paths.ends.tolist(), *((3 * i + 1, 9) for i in range(3))])
+    fewer = without_vertex(joined, 9)
+    assert abs(naive(joined, 2) - naive(fewer, 2)) / (1 / EPSILON) == 7 * EPSILON
+    values = [FORESTS.measured(SpanningForests(g).truncated(2).value, g.vertices) for g in (joined, fewer)]
+    assert abs(values[0] - values[1]) <= FORESTS.sensitivity(2)
+
+
+def test_components_of_who_has_an_edge() -> None:
+    """Without a list of people, the leaves of a star go with its centre: ten vertices less a forest, and then none."""
+    cap, (star, _) = 4, star_and_without(9)
+    measured = FORESTS.measured(SpanningForests(star).truncated(cap).value, star.vertices)
+    assert measured / (FORESTS.sensitivity(cap) / EPSILON) > 1.9 * EPSILON
 
 
 def projection_loss(order: Callable[[Graph, list[str]], np.ndarray], cap: int = 2) -> float:

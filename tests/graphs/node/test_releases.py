@@ -76,7 +76,13 @@ def named(graph: graphs.Graph, names: list[Any]) -> set[frozenset[Any]]:
 def test_every_statistic_is_its_exact_value_with_hardly_any_noise(cap: Any) -> None:
     with dp.connect(tables(), policy_with()) as session:
         club = graphs.open(session, "CLUB")
-        for statistic, exact in {"edges": 78, "triangles": 45, "2-stars": 528, "3-stars": 1764}.items():
+        for statistic, exact in {
+            "edges": 78,
+            "triangles": 45,
+            "2-stars": 528,
+            "3-stars": 1764,
+            "components": 7,
+        }.items():
             release = club.count(statistic, spend=dp.pure(30_000), cap=cap)
             assert release.value == pytest.approx(exact, abs=4.7)  # the tolerance: 1/1024 of the largest cap, 4,560
             assert release.loss == dp.pure(30_000) and release.error() < 6
@@ -292,7 +298,12 @@ def test_a_repeated_question_is_free_and_another_cap_is_not() -> None:
 def test_currencies(budget: dict[str, Any], spend: dp.Loss) -> None:
     with dp.connect(tables(), policy_with(budget)) as session:
         club = graphs.open(session, "club")
-        for release in (club.count("edges", spend), club.count("2-stars", spend, cap="public"), club.degrees(spend)):
+        for release in (
+            club.count("edges", spend),
+            club.count("2-stars", spend, cap="public"),
+            club.count("components", spend),
+            club.degrees(spend),
+        ):
             assert release.loss == spend
             verify_loss(release.certificate)
 
@@ -300,7 +311,7 @@ def test_currencies(budget: dict[str, Any], spend: dp.Loss) -> None:
 def test_refusals_come_before_the_charge() -> None:
     with dp.connect(tables(), policy_with({"epsilon": 1})) as session:
         club = graphs.open(session, "club")
-        for statistic in ("density", "components", "4-stars", "stars", "global clustering", None):
+        for statistic in ("density", "degeneracy", "4-stars", "stars", "global clustering", None):
             with pytest.raises(QueryError, match="count edges, triangles"):
                 club.count(statistic, spend=dp.pure(1))  # type: ignore[arg-type]
         with pytest.raises(QueryError, match="count edges, triangles"):
@@ -324,6 +335,8 @@ def test_refusals_come_before_the_charge() -> None:
     with dp.connect(tables(), without_people()) as session:
         with pytest.raises(QueryError, match=r'nodes = "people\.id"'):
             graphs.open(session, "club").degrees(spend=dp.pure(1))
+        with pytest.raises(QueryError, match=r'components of club .* nodes = "people\.id"'):
+            graphs.open(session, "club").count("components", spend=dp.pure(1))
         assert session.spent.epsilon() == 0
 
 

@@ -94,18 +94,19 @@ class _Flipped:
 
 @dataclass(frozen=True, eq=False)
 class _CutCount:
-    """A count of edges under a cap, drawn many times: the truncations are computed once for each graph."""
+    """A count under a cap, drawn many times: the truncations are computed once for each graph."""
 
     mechanism: NodeCount
 
     def draw(self, data: Graph, size: int) -> list[tuple[int, int]]:
-        """`size` independent pairs of the cap and the count in half edges."""
+        """`size` independent pairs of the cap and the count in steps."""
         scores = self.mechanism.scores(self.mechanism.extension(data).truncated)
         caps = _chosen(self.mechanism.choice, scores, size)
-        return [(self.mechanism.caps[i], self._noisy(scores, i)) for i in caps]
+        return [(self.mechanism.caps[i], self._noisy(scores, i, data.vertices)) for i in caps]
 
-    def _noisy(self, scores: CapScores, i: int) -> int:
-        (noisy,) = self.mechanism.noise(self.mechanism.caps[i]).release([scores.solve(i).value])
+    def _noisy(self, scores: CapScores, i: int, vertices: int) -> int:
+        measured = self.mechanism.resolution.measured(scores.solve(i).value, vertices)
+        (noisy,) = self.mechanism.noise(self.mechanism.caps[i]).release([measured])
         return noisy
 
 
@@ -278,6 +279,7 @@ def _node_entries() -> tuple[Entry, ...]:
     alone = star.without(0)
     bound = f"max_degree={_DEGREE}, spend=pure(1)"
     public, bought = (NodeCount("edges", _DEGREE, pure(1), cap) for cap in ("public", "bought"))
+    components = NodeCount("components", _DEGREE, pure(1), "public")
     degrees = NodeDegrees(2, pure(1), "public")
     path = Graph.from_pairs([(0, 1), (1, 2)])
     cases: tuple[tuple[str, str, Any, Any, tuple[Graph, Graph], str], ...] = (
@@ -288,6 +290,11 @@ def _node_entries() -> tuple[Entry, ...]:
         (
             "NodeCount of a star, cap bought", f'NodeCount("edges", {bound})', _CutCount(bought), NodeCount,
             (star, alone), "the centre moves both the choice and the count; no output tells all of either",
+        ),
+        (
+            "NodeCount of components of a star", f'NodeCount("components", {bound}, cap="public")',
+            _CutCount(components), NodeCount, (star, Graph.from_pairs([], _DEGREE)),
+            "the centre joins all others: 1 component or 64",
         ),
         (
             "NodeDegrees of a path", 'NodeDegrees(max_degree=2, spend=pure(1), cap="public")', _CutDegrees(degrees),

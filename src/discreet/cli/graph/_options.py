@@ -36,7 +36,7 @@ StatisticArgument = Annotated[
         help="edges, density, components, 'largest degree', degeneracy, triangles, 2-stars, 4-cycles, 4-cliques, "
         "'average clustering', 'global clustering' or 'degree assortativity'; of a directed graph edges, density, "
         "reciprocity, components, 'largest out-degree' or 'largest in-degree'; where people are protected edges, "
-        "triangles, 2-stars or 3-stars. A plan is also of mixing or cuts.",
+        "triangles, 2-stars, 3-stars or components. A plan is also of mixing or cuts.",
     ),
 ]
 CapOption = Annotated[

@@ -12,6 +12,7 @@ from discreet.graphs.node._degrees import NodeDegrees, NodeDegreesRelease
 from discreet.graphs.node._degrees_release import NodePrivateDegrees
 from discreet.graphs.node._distribution import block_sums, blocks_up_to
 from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows, edge_flow
+from discreet.graphs.node._forests import FORESTS, SpanningForests
 from discreet.graphs.node._patterns import Stars, Triangles
 from discreet.graphs.node._plan import NodePlan
 from discreet.graphs.node._projection import edge_order, projected_degrees
@@ -26,6 +27,7 @@ from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution,
 from discreet.graphs.node._verify import NODE_COUNT_KIND, NODE_DEGREES_KIND
 
 __all__ = [
+    "FORESTS",
     "HALF_EDGES",
     "NODE_COUNT_KIND",
     "NODE_DEGREES_KIND",
@@ -44,6 +46,7 @@ __all__ = [
     "PreparedNodeCount",
     "PreparedNodeDegrees",
     "Resolution",
+    "SpanningForests",
     "Stars",
     "Triangles",
     "Truncated",

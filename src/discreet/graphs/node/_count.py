@@ -1,4 +1,4 @@
-"""Counts of edges, triangles and stars with node privacy: truncated under a cap, public or bought, plus noise."""
+"""Counts of edges, triangles, stars and components with node privacy: cut at a cap, public or bought, plus noise."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
 from discreet.graphs.node._caps import CapScores, caps_up_to, choose_cap
 from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows
+from discreet.graphs.node._forests import FORESTS, SpanningForests
 from discreet.graphs.node._patterns import Stars, Triangles
 from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution, Truncated
 from discreet.prices import Additive, Choice, Prices, Purse, check_spend
@@ -20,13 +21,15 @@ from discreet.sensitivity import Norms
 
 __all__ = ["Cap", "NodeCount", "NodeCountRelease", "Statistic", "check_max_degree", "largest_cap", "norms_of"]
 
-Statistic = Literal["edges", "triangles", "stars"]
+Statistic = Literal["edges", "triangles", "stars", "components"]
 Cap = Literal["public", "bought"]
 
 CHOICE_SHARE = Fraction(2, 5)
 """Of the spend, for the choice of a cap."""
 _MOST_LEAVES = 3
 _MOST_DEGREE = 2**20
+_LEAST_FOREST_CAP = 4
+"""Of components: below it there is little noise to save, much is cut, and the program is hard to solve."""
 _MOST_LOAD = 2**40
 _NOISE_LEVEL = "0.7"
 """What a cap cuts off is weighed against the error of its noise at this level."""
@@ -41,7 +44,8 @@ class NodeCountRelease:
     Attributes
     ----------
     noisy
-        The noisy count in steps: right on average for what the cap leaves, or up to the solver's tolerance above it.
+        The noisy count in steps: right on average for what the cap leaves, or up to the solver's tolerance above it; of
+        components below it.
     cap
         The most of the statistic at one vertex that is counted. It cost a part of the spend, or is public.
     noise
@@ -67,26 +71,28 @@ class NodeCountRelease:
 
 @dataclass(frozen=True, slots=True)
 class NodeCount:
-    """A count of subgraphs of one shape, with node privacy: a person comes or goes with all relations.
+    """A count of subgraphs of one shape, or of components, with the privacy of a person with all relations.
 
     Parameters
     ----------
     statistic
-        ``"edges"``, ``"triangles"``, or ``"stars"``: a vertex with `leaves` of its neighbours.
+        ``"edges"``, ``"triangles"``, ``"stars"``: a vertex with `leaves` of its neighbours; or ``"components"``.
     max_degree
         A public bound on degrees. A graph that breaks it is answered with as much privacy, and cut.
     spend
         The loss of the release: pure, (ε, δ), ρ or μ.
     cap
         ``"bought"``: two fifths of the spend choose how much to count at one vertex, from powers of two up to what
-        `max_degree` implies, and from 1/4096 of it. ``"public"``: that largest one.
+        `max_degree` implies, and from 1/4096 of it; of components from 4. ``"public"``: that largest one.
     leaves
         Of a star, 2 or 3.
 
     The count is the largest total of weights from 0 to 1 of the subgraphs such that no vertex has more than the cap:
-    the count itself if no vertex has more, and moved by at most the cap by a vertex that comes or goes. Raises
+    the count itself if no vertex has more, and moved by at most the cap by a vertex that comes or goes. Components are
+    the vertices less the edges of a largest forest under the cap: they are moved by at most the cap less 1. Raises
     `ParameterError` for anything else. Source: Kasiviswanathan, Nissim, Raskhodnikova and Smith 2013, section 4;
-    Raskhodnikova and Smith 2016; ``proofs/graph_node_counts.md``, ``proofs/graph_node_caps.md``.
+    Raskhodnikova and Smith 2016; Kalemaj, Raskhodnikova, Smith and Tsourakakis 2023; ``proofs/graph_node_counts.md``,
+    ``proofs/graph_node_components.md``, ``proofs/graph_node_caps.md``.
 
     >>> from discreet.privacy import pure
     >>> count = NodeCount("edges", max_degree=3, spend=pure(1_000_000), cap="public")
@@ -103,8 +109,10 @@ class NodeCount:
     def __post_init__(self) -> None:
         check_spend(self.spend)
         check_max_degree(self.max_degree)
-        if self.statistic not in ("edges", "triangles", "stars"):
-            raise ParameterError(f"statistic must be 'edges', 'triangles' or 'stars', got {self.statistic!r}")
+        if self.statistic not in ("edges", "triangles", "stars", "components"):
+            raise ParameterError(
+                f"statistic must be 'edges', 'triangles', 'stars' or 'components', got {self.statistic!r}"
+            )
         if self.cap not in ("public", "bought"):
             raise ParameterError(f"cap must be 'public' or 'bought', got {self.cap!r}")
         if isinstance(self.leaves, bool) or not isinstance(self.leaves, int) or not 2 <= self.leaves <= _MOST_LEAVES:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -118,19 +126,22 @@ class NodeCount:
 
     @property
     def largest_cap(self) -> int:
-        """How many of the subgraphs one vertex can be in, if degrees are at most `max_degree`."""
+        """How many of the subgraphs, or of a forest's edges, one vertex can be in, by `max_degree`."""
         shape = f"{self.leaves}-stars" if self.statistic == "stars" else self.statistic
         return largest_cap(shape, self.max_degree)
 
     @property
     def caps(self) -> tuple[int, ...]:
         """The caps to choose from."""
-        return caps_up_to(self.largest_cap) if self.cap == "bought" else (self.largest_cap,)
+        if self.cap == "public":
+            return (self.largest_cap,)
+        least = _LEAST_FOREST_CAP if self.statistic == "components" else 1
+        return tuple(cap for cap in caps_up_to(self.largest_cap) if cap >= least)
 
     @property
     def resolution(self) -> Resolution:
         """The grid of the values before noise."""
-        return HALF_EDGES if self.statistic == "edges" else PACKED
+        return {"edges": HALF_EDGES, "components": FORESTS}.get(self.statistic, PACKED)
 
     @property
     def choice(self) -> Choice | None:
@@ -181,14 +192,14 @@ class NodeCount:
         cap = self.caps[chosen]
         noise = self.noise(cap)
         purse.pay(noise.loss(norms_of(self.resolution.sensitivity(cap))))
-        (noisy,) = noise.release([scores.solve(chosen).value])
+        (noisy,) = noise.release([self.resolution.measured(scores.solve(chosen).value, graph.vertices)])
         return NodeCountRelease(noisy, cap, noise, self.resolution.steps)
 
     def scores(self, truncated: Callable[[int], Truncated]) -> CapScores:
         """The caps with their scores, from the values of `extension(graph)`. SENSITIVE."""
         return CapScores(self.caps, self.penalties(), self.handicaps(), self.resolution, truncated)
 
-    def extension(self, graph: Graph) -> EdgeFlows | PackedPatterns:
+    def extension(self, graph: Graph) -> EdgeFlows | PackedPatterns | SpanningForests:
         """The truncated counts of a graph, exact or certified, before any noise. SENSITIVE."""
         match self.statistic:
             case "edges":
@@ -197,6 +208,8 @@ class NodeCount:
                 return PackedPatterns(Triangles(graph.vertices, graph.ends))
             case "stars":
                 return PackedPatterns(Stars(graph.vertices, graph.ends, self.leaves))
+            case "components":
+                return SpanningForests(graph)
 
     def _prices(self, sensitivity: int) -> Prices:
         return Prices.of_spend(self.spend, norms_of(sensitivity))
@@ -205,11 +218,12 @@ class NodeCount:
 def largest_cap(shape: str, degree: int) -> int:
     """How many of the subgraphs one vertex can be in, if degrees are at most so many. Raises `KeyError` for no shape.
 
-    >>> [largest_cap(shape, 4) for shape in ("edges", "triangles", "2-stars", "3-stars")]
-    [4, 6, 18, 16]
+    >>> [largest_cap(shape, 4) for shape in ("edges", "triangles", "2-stars", "3-stars", "components")]
+    [4, 6, 18, 16, 4]
     """
     stars = {f"{k}-stars": math.comb(degree, k) + degree * math.comb(degree - 1, k - 1) for k in (2, 3)}
-    return max({"edges": degree, "triangles": math.comb(degree, 2), **stars}[shape], 1)
+    forests = max(degree, _LEAST_FOREST_CAP)
+    return max({"edges": degree, "triangles": math.comb(degree, 2), "components": forests, **stars}[shape], 1)
 
 
 def norms_of(sensitivity: int) -> Norms:

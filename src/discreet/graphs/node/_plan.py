@@ -56,7 +56,7 @@ class NodePlan(ShownTable):
             f"{asked} of the graph {table.name}, of people with {table.max_degree:,} edges at most.",
             "",
             f"Protected: a person with all edges, with {in_words(self.loss)}.",
-            f"Measured: {asked}, of which no more than a cap count at one vertex, as the most that fit under it.",
+            _measured(asked),
         ]
         if len(caps) == 1:
             lines.append(f"The cap is public, {caps[0]:,}: the most that the degree allows. Nothing below it is cut.")
@@ -96,3 +96,9 @@ class NodePlan(ShownTable):
 
     def _cost(self) -> str:
         return in_words(self.loss)
+
+
+def _measured(statistic: str) -> str:
+    if statistic == "components":
+        return "Measured: people less the edges of a largest forest, of which no more than a cap count at one vertex."
+    return f"Measured: {statistic}, of which no more than a cap count at one vertex, as the most that fit under it."

@@ -110,11 +110,19 @@ def prepare_node_count(terms: Terms, graph: str, statistic: str, spend: Loss, ca
                 f"{allowed}; count edges or triangles"
             )
         mechanism = NodeCount("stars", table.max_degree, spend, cap, leaves)
-    elif statistic in ("edges", "triangles"):
+    elif statistic in ("edges", "triangles", "components"):
+        if statistic == "components":
+            _refuse_without_people(table, "components")
+            if table.listed:
+                raise QueryError(
+                    f"components of {table.name} are refused: its people are listed in public, so that one who leaves "
+                    "the others stays as a component, which moves their number by more; list people in a private table"
+                )
         mechanism = NodeCount(statistic, table.max_degree, spend, cap)
     else:
         raise QueryError(
-            f"a graph that protects people has no statistic {statistic!r}; count edges, triangles, 2-stars or 3-stars"
+            f"a graph that protects people has no statistic {statistic!r}; count edges, triangles, 2-stars, 3-stars or "
+            "components"
         )
     return PreparedNodeCount(table, statistic, mechanism, _charged(spend), terms.policy)
 
@@ -123,14 +131,18 @@ def prepare_node_degrees(terms: Terms, graph: str, spend: Loss, cap: Cap) -> Pre
     """Check degrees under public terms. Raises as `prepare_node_count`, also where no table says who there is."""
     table = people_table(terms.policy, graph)
     _accept(terms, table)
+    _refuse_without_people(table, "degrees")
+    mechanism = NodeDegrees(table.max_degree, spend, cap, table.listed)
+    return PreparedNodeDegrees(table, mechanism, _charged(spend), terms.policy)
+
+
+def _refuse_without_people(table: PeopleTable, asked: str) -> None:
     if table.people is None:
         raise QueryError(
-            f"degrees of {table.name} are refused: without a list of people, who has no edge is not there, so that one "
+            f"{asked} of {table.name} are refused: without a list of people, who has no edge is not there, so that one "
             f"person takes others away with them; name the column of people under [graphs.{table.name}], as "
             'nodes = "people.id"'
         )
-    mechanism = NodeDegrees(table.max_degree, spend, cap, table.listed)
-    return PreparedNodeDegrees(table, mechanism, _charged(spend), terms.policy)
 
 
 def _most_people(leaves: int) -> int:

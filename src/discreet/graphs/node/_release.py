@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.graphs.node._flow import HALF_EDGES
+from discreet.graphs.node._forests import FORESTS
 from discreet.graphs.node._truncation import PACKED, Resolution
 from discreet.prices import Additive, Choice, additive_from_json, additive_to_json, choice_from_json, choice_to_json
 from discreet.privacy import Loss
@@ -17,7 +18,7 @@ __all__ = ["NodePrivateCount", "cap_in", "choice_in", "is_listed", "resolution_o
 
 _MOST_CAP = 2**40
 _MOST_BITS = 256
-_STATISTICS = ("edges", "triangles", "2-stars", "3-stars")
+_GRIDS = {"edges": HALF_EDGES, "triangles": PACKED, "2-stars": PACKED, "3-stars": PACKED, "components": FORESTS}
 
 
 def resolution_of(statistic: str) -> Resolution:
@@ -26,9 +27,7 @@ def resolution_of(statistic: str) -> Resolution:
     >>> resolution_of("edges").sensitivity(5)
     10
     """
-    if statistic not in _STATISTICS:
-        raise KeyError(statistic)
-    return HALF_EDGES if statistic == "edges" else PACKED
+    return _GRIDS[statistic]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -78,7 +77,8 @@ class NodePrivateCount(JsonRelease):
     def value(self) -> float:
         """The noisy count: right on average for what the cap leaves, which is at most the count.
 
-        Of triangles and stars it may be up to cap/1024 above that, which is solved for.
+        Of triangles and stars it may be up to cap/1024 above that, which is solved for. Of components the cap leaves as
+        many or more, and it may be up to cap/64 below that.
         """
         return self.noisy / resolution_of(self.statistic).steps
 
@@ -131,9 +131,10 @@ class NodePrivateCount(JsonRelease):
 
     def note(self, level: float = 0.95) -> str:
         """What it is, and whom it protects."""
+        counted = "edges of a forest" if self.statistic == "components" else self.statistic
         return (
             f"graph {self.graph}; a person with all edges is protected; noise at {100 * level:.10g} %; at most "
-            f"{self.cap:,} {self.statistic} count per person"
+            f"{self.cap:,} {counted} count per person"
         )
 
 

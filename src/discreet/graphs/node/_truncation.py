@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.graphs.node._interior_point import Packing, solve_packing
 from discreet.graphs.node._patterns import Groups, Patterns, exact_sum
-from discreet.graphs.node._simplex import exact_packing
-from discreet.graphs.node._solver import solve_by_library
+from discreet.graphs.node._simplex import exact_packing, solve_by_library
 
 __all__ = ["PACKED", "PackedPatterns", "Resolution", "Truncated", "certified", "exactly", "solvers"]
 
@@ -27,14 +26,25 @@ class Resolution:
     """The public grid of a truncated count: `steps` to 1, and up to `slack` · cap steps of tolerance.
 
     The value V of a graph at a cap C is an integer with steps · F ≤ V ≤ steps · F + slack · C, where F is the exact
-    value of the extension, which moves by 0 to C when a vertex goes.
+    value of the extension, which moves by 0 to C when a vertex goes. What is measured is V, or, `from_vertices`, what V
+    leaves of as many times `steps` as there are vertices.
     """
 
     steps: int
     slack: int
+    from_vertices: bool = False
+
+    def measured(self, value: int, vertices: int) -> int:
+        """What gets noise, in steps: the value, or what it leaves of the vertices. SENSITIVE."""
+        return self.steps * vertices - value if self.from_vertices else value
 
     def sensitivity(self, cap: int) -> int:
-        """By how many steps V moves at most when a vertex comes or goes."""
+        """By how many steps what is measured moves at most when a vertex comes or goes.
+
+        A vertex that comes adds 1 to the vertices and 0 to C to F, so that their difference moves by 1 − C to 1.
+        """
+        if self.from_vertices:
+            return max((self.steps + self.slack) * cap - self.steps, self.steps + self.slack * cap)
         return (self.steps + self.slack) * cap
 
     def weight(self, cap: int) -> int:
