@@ -23,6 +23,7 @@ from discreet.graphs.node._question import (
 )
 from discreet.graphs.node._release import NodePrivateCount
 from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution, Truncated
+from discreet.graphs.node._two_stars import TwoStars
 from discreet.graphs.node._verify import NODE_COUNT_KIND, NODE_DEGREES_KIND
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Stars",
     "Triangles",
     "Truncated",
+    "TwoStars",
     "block_sums",
     "blocks_up_to",
     "caps_up_to",

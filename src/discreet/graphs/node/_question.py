@@ -100,11 +100,11 @@ def prepare_node_count(terms: Terms, graph: str, statistic: str, spend: Loss, ca
     stars = re.fullmatch(r"([23])-stars", statistic) if isinstance(statistic, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if stars is not None:
         leaves = int(stars[1])
-        if table.most_people * math.comb(table.most_people, leaves) > _MOST_STARS:
+        if leaves == 3 and table.most_people * math.comb(table.most_people, leaves) > _MOST_STARS:
             raise QueryError(
                 f"one person with many edges makes {statistic} of so many leaves that memory or time would tell of "
                 f"them: they are counted among at most {_most_people(leaves):,} possible people, and the policy allows "
-                f"{table.most_people:,}; count edges or triangles"
+                f"{table.most_people:,}; count edges, triangles or 2-stars"
             )
         mechanism = NodeCount("stars", table.max_degree, spend, cap, leaves)
     elif statistic in ("edges", "triangles"):

@@ -60,9 +60,9 @@ class Mixture:
 def descending_prices(program: StarProgram) -> Iterator[tuple[NDArray[np.int64], int, Mixture]]:
     """Prices on a grid, its scale, and weights by them, in turn nearer to optimal; each may be the last. SENSITIVE.
 
-    Minimises cap Σλ + Σ h(r) − ν Σ log λ by Newton's method for ever narrower mixtures, h′ being the weight of a star by
-    its remainder, and ν in proportion to the width; directions by conjugate gradients. Source: Nesterov 2005 (smoothed
-    duals); Fiacco and McCormick 1968 (following a path).
+    Minimises cap Σλ + Σ h(r) − ν Σ log λ by Newton's method for ever narrower mixtures, where h′ is the weight of a star
+    by its remainder, and ν is proportional to the width; directions by conjugate gradients. Source: Nesterov 2005
+    (smoothed duals); Fiacco and McCormick 1968 (following a path).
     """
     scale = 1 << program.bits
     prices = np.full(program.rows, 0.34)

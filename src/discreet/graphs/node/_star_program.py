@@ -29,7 +29,7 @@ class Clip:
 
 @dataclass(frozen=True, eq=False)
 class StarProgram:
-    """The 2-stars of a graph that meet a vertex with more of them than the cap. SENSITIVE.
+    """The 2-stars of a graph around the vertices that have more of them than the cap. SENSITIVE.
 
     An item is a centre with one constrained leaf, or with all its others together: no price tells them apart. There
     are at most as many as edges have ends, however many stars there are.
@@ -41,7 +41,7 @@ class StarProgram:
     rows
         How many vertices are constrained; the row after them stands for all others, whose price is 0.
     free
-        How many stars meet no constrained vertex.
+        How many stars have a centre that is not constrained and has no constrained neighbour.
     centre, leaf, weight
         Of each item, its centre, the row of its leaf, and how many leaves it stands for; ordered by centre.
     centre_row
@@ -93,9 +93,7 @@ def star_program(stars: Stars, cap: int) -> StarProgram:
     centre = centre[order]
     starts = np.searchsorted(centre, np.arange(len(centres) + 1))
     met = sum(d * (d - 1) // 2 for d in degrees[centres].tolist())
-    return StarProgram(
-        cap, len(chosen), stars.total - met, centre, leaf[order], weight[order], row[centres], starts
-    )
+    return StarProgram(cap, len(chosen), stars.total - met, centre, leaf[order], weight[order], row[centres], starts)
 
 
 class PricedStars:
@@ -172,10 +170,12 @@ class PricedStars:
         """As `dual`, in floats and in stars."""
         parts, _ = self.positive_parts(0)
         each = (parts - np.maximum(self._itself, 0)).astype(np.float64)
-        return (self.program.cap * float(self.prices.astype(np.float64).sum()) + float(self.weight @ each) / 2) / self.scale
+        return (
+            self.program.cap * float(self.prices.astype(np.float64).sum()) + float(self.weight @ each) / 2
+        ) / self.scale
 
     def dual(self) -> int:
-        """cap · Σ prices + Σ r⁺ over the stars, in units of the grid: exact, and never below the program's value."""
+        """The dual value, cap · Σ prices + Σ r⁺ over stars, in units of the grid: exact, never below the value."""
         parts, _ = self.positive_parts(0)
         each = parts - np.maximum(self._itself, 0)
         twice = exact_totals(each, self.weight, np.zeros(len(each), np.int64), 1)[0]
@@ -192,9 +192,7 @@ class PricedStars:
         return as_leaf[: program.rows], sum(centres)
 
 
-def exact_totals(
-    values: NDArray[Any], weights: NDArray[np.int64], places: NDArray[np.int64], size: int
-) -> list[int]:
+def exact_totals(values: NDArray[Any], weights: NDArray[np.int64], places: NDArray[np.int64], size: int) -> list[int]:
     """Σ weight · value at each of so many places, as integers of any size, for values of 0 or more.
 
     The weights at one place are below 2**31 together, so that sums of 21 bits of each value are exact in floats.

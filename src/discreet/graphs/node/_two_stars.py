@@ -28,13 +28,13 @@ class TwoStars:
     (3.0, 1.0)
     """
 
-    stars: Stars
+    patterns: Stars
 
     def truncated(self, cap: int) -> Truncated:
         """The count at a cap, on the grid of `PACKED`, certified to be within its tolerance."""
-        if not (self.stars.loads > cap).any():
-            return Truncated(PACKED.steps * self.stars.total, slope=0)
-        program = star_program(self.stars, cap)
+        if not (self.patterns.loads > cap).any():
+            return Truncated(PACKED.steps * self.patterns.total, slope=0)
+        program = star_program(self.patterns, cap)
         for prices, scale, weights in descending_prices(program):
             value = certified_stars(PricedStars(program, prices, scale), weights)
             if value is not None:
