@@ -60,8 +60,8 @@ class Mixture:
 def descending_prices(program: StarProgram) -> Iterator[tuple[NDArray[np.int64], int, Mixture]]:
     """Prices on a grid, its scale, and weights by them, in turn nearer to optimal; each may be the last. SENSITIVE.
 
-    Minimises cap Σλ + Σ h(r) − ν Σ log λ by Newton's method for ever narrower mixtures, where h′ is the weight of a star
-    by its remainder, and ν is proportional to the width; directions by conjugate gradients. Source: Nesterov 2005
+    Minimises cap Σλ + Σ h(r) − ν Σ log λ by Newton's method for ever narrower mixtures, where h′ is the weight of a
+    star by its remainder, and ν is proportional to the width; directions by conjugate gradients. Source: Nesterov 2005
     (smoothed duals); Fiacco and McCormick 1968 (following a path).
     """
     scale = 1 << program.bits
@@ -71,8 +71,7 @@ def descending_prices(program: StarProgram) -> Iterator[tuple[NDArray[np.int64],
         while width >= _LEAST_WIDTH:
             path = _Smoothed(program, scale, Mixture.starting_at(width, scale), program.cap * width / scale * _BARRIER)
             prices = path.minimise(prices, program.cap * width / scale * program.rows / 100, None)
-            point = path.at(prices)
-            if point.gap <= program.cap * _NEAR:
+            if path.gap_at_optimum(prices) <= program.cap * _NEAR:
                 prices = path.minimise(prices, 0.0, program.cap * _NEARER)
                 yield _on_grid(prices, scale), scale, path.mixture
             if not np.isfinite(prices).all():
@@ -128,6 +127,11 @@ class _Smoothed:
         point.gap = stars.dual_estimate() - float(stars.weight @ each) / 2
         return point
 
+    def gap_at_optimum(self, prices: NDArray[np.float64]) -> float:
+        """What smoothing and barrier leave open where all loads are as they should be, estimated nearby."""
+        point = self.at(prices)
+        return point.gap - float(prices @ (self.program.cap - point.loads)) + self.barrier * len(prices)
+
     def gradient(self, prices: NDArray[np.float64], point: _Point) -> NDArray[np.float64]:
         return self.program.cap - point.loads - self.barrier / prices
 
@@ -145,6 +149,7 @@ class _Smoothed:
             if not np.isfinite(slope) or -slope <= decrement:
                 break
             falling = step < 0
+            after, reached = prices, point
             size = min(1.0, 0.9 * float(np.min(prices[falling] / -step[falling], initial=np.inf)))
             for _ in range(_HALVINGS):
                 after = np.clip(prices + size * step, _LEAST, _MOST)

@@ -160,7 +160,7 @@ class PricedStars:
         program, size = self.program, self.program.rows + 1
         twice = np.bincount(program.centre, self.weight * each, minlength=len(program.centre_row))
         sums = np.bincount(self.leaf, each, minlength=size) + np.bincount(program.centre_row, twice / 2, minlength=size)
-        return sums[: program.rows]
+        return np.asarray(sums[: program.rows], np.float64)
 
     def leaves_between(self, first: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many leaves are between two places of items."""
