@@ -42,8 +42,8 @@ class Mixture:
 
     def parts(self) -> list[float]:
         """The part of each clip; they add up to 1."""
-        whole = sum(_WIDEN**-k for k in range(len(self.clips)))
-        return [_WIDEN**-k / whole for k in range(len(self.clips))]
+        total = sum(_WIDEN**-k for k in range(len(self.clips)))
+        return [_WIDEN**-k / total for k in range(len(self.clips))]
 
     def exact_loads(self, stars: PricedStars) -> tuple[list[int], int, int]:
         """Of the mean, the weight at each row and of all stars, as numerators, and their denominator. SENSITIVE."""
