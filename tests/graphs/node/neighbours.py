@@ -10,7 +10,7 @@ import numpy as np
 from tests.graphs.small import atlas, labelled
 
 from discreet.graphs import Graph
-from discreet.graphs.node import PackedPatterns, Stars, Triangles, edge_flow
+from discreet.graphs.node import PackedPatterns, Stars, Triangles, TwoStars, edge_flow
 
 Extension = Callable[[Graph, int], int]
 
@@ -68,7 +68,7 @@ def triangles(graph: Graph, cap: int) -> int:
 
 
 def two_stars(graph: Graph, cap: int) -> int:
-    return PackedPatterns(Stars(graph.vertices, graph.ends, 2)).truncated(cap).value
+    return TwoStars(Stars(graph.vertices, graph.ends, 2)).truncated(cap).value
 
 
 def three_stars(graph: Graph, cap: int) -> int:

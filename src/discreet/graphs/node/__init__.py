@@ -25,6 +25,7 @@ from discreet.graphs.node._question import (
 from discreet.graphs.node._release import NodePrivateCount
 from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution, Truncated
 from discreet.graphs.node._verify import NODE_COUNT_KIND, NODE_DEGREES_KIND
+from discreet.graphs.node.stars import TwoStars
 
 __all__ = [
     "FORESTS",
@@ -50,6 +51,7 @@ __all__ = [
     "Stars",
     "Triangles",
     "Truncated",
+    "TwoStars",
     "block_sums",
     "blocks_up_to",
     "caps_up_to",

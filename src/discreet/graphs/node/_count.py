@@ -15,6 +15,7 @@ from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows
 from discreet.graphs.node._forests import FORESTS, SpanningForests
 from discreet.graphs.node._patterns import Stars, Triangles
 from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution, Truncated
+from discreet.graphs.node.stars import TwoStars
 from discreet.prices import Additive, Choice, Prices, Purse, check_spend
 from discreet.privacy import Loss
 from discreet.sensitivity import Norms
@@ -180,8 +181,8 @@ class NodeCount:
     def release(self, graph: Graph) -> NodeCountRelease:
         """The noisy count. Costs `loss()`, **and charges nobody**: this is the raw toolbox.
 
-        How long it takes, and how much memory, depends on the graph: for stars, on the pairs or triples of leaves that
-        are above a cap that is looked at.
+        How long it takes, and how much memory, depends on the graph: for 3-stars, on the triples of leaves that are
+        above a cap that is looked at; for the others, on edges and triangles.
         """
         scores = self.scores(self.extension(graph).truncated)
         prices, choice, chosen = self._prices(1), self.choice, 0
@@ -199,7 +200,7 @@ class NodeCount:
         """The caps with their scores, from the values of `extension(graph)`. SENSITIVE."""
         return CapScores(self.caps, self.penalties(), self.handicaps(), self.resolution, truncated)
 
-    def extension(self, graph: Graph) -> EdgeFlows | PackedPatterns | SpanningForests:
+    def extension(self, graph: Graph) -> EdgeFlows | PackedPatterns | SpanningForests | TwoStars:
         """The truncated counts of a graph, exact or certified, before any noise. SENSITIVE."""
         match self.statistic:
             case "edges":
@@ -207,7 +208,8 @@ class NodeCount:
             case "triangles":
                 return PackedPatterns(Triangles(graph.vertices, graph.ends))
             case "stars":
-                return PackedPatterns(Stars(graph.vertices, graph.ends, self.leaves))
+                stars = Stars(graph.vertices, graph.ends, self.leaves)
+                return TwoStars(stars) if self.leaves == 2 else PackedPatterns(stars)
             case "components":
                 return SpanningForests(graph)
 

@@ -102,12 +102,12 @@ def prepare_node_count(terms: Terms, graph: str, statistic: str, spend: Loss, ca
     if stars is not None:
         leaves = int(stars[1])
         people = table.most_people
-        if people is None or people * math.comb(people, leaves) > _MOST_STARS:
+        if leaves == 3 and (people is None or people * math.comb(people, leaves) > _MOST_STARS):
             allowed = "any number, as it lists no names" if people is None else f"{people:,}"
             raise QueryError(
                 f"one person with many edges makes {statistic} of so many leaves that memory or time would tell of "
                 f"them: they are counted among at most {_most_people(leaves):,} possible people, and the policy allows "
-                f"{allowed}; count edges or triangles"
+                f"{allowed}; count edges, triangles or 2-stars"
             )
         mechanism = NodeCount("stars", table.max_degree, spend, cap, leaves)
     elif statistic in ("edges", "triangles", "components"):
