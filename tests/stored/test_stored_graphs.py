@@ -87,4 +87,4 @@ def test_the_files_are_the_ones_that_were_made() -> None:
     assert digest_of(FILES) == DIGEST
 
 
-DIGEST = "009276f88eb7512532355d002ea948e7bf2acb83f615e4a4a1ab64feafdbd0ad"
+DIGEST = "0b6aeb9b08965e7a753be81e3025110c2f86594312f153759345f51d49c4f4a9"

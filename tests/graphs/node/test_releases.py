@@ -146,8 +146,9 @@ def test_people_are_texts_that_no_policy_lists(read: list[Any]) -> None:
             club = graphs.open(session, "club")
             assert club.count("edges", dp.pure(100_000)).value == pytest.approx(3, abs=0.1)
             assert club.degrees(dp.pure(100_000)).vertices == pytest.approx(6, abs=0.2)  # type: ignore[union-attr]
+            assert club.count("2-stars", dp.pure(100_000)).value == pytest.approx(1, abs=0.1)
             with pytest.raises(QueryError, match="lists no names"):
-                club.count("2-stars", dp.pure(1))
+                club.count("3-stars", dp.pure(1))
     for graph, names in read:
         assert names == ["", "Bob", "ann", "bob", "bob ", "cy"]
         assert named(graph, names) == {frozenset(e) for e in (("ann", "bob"), ("bob", "cy"), ("Bob", "bob "))}
@@ -162,6 +163,11 @@ def listed_policy(**graph: Any) -> dict[str, Any]:
     policy = policy_with(**graph)
     policy["tables"]["people"] = {"public": True, "columns": {"id": PERSON}}
     return policy
+
+
+def test_components_of_people_who_stay_are_refused() -> None:
+    with dp.connect(tables([(1, 2)], [1, 2]), listed_policy()) as session, pytest.raises(QueryError, match="stays"):
+        graphs.open(session, "club").count("components", dp.pure(1))
 
 
 def test_people_may_be_listed_in_public(read: list[Any], tmp_path: Path) -> None:
