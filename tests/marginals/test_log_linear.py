@@ -115,7 +115,7 @@ def test_totals_that_no_table_has_are_fitted_too(total) -> None:
 
 
 def test_they_are_nearer_than_any_unbiased_number_where_most_cells_are_empty() -> None:
-    """A third of the squared error of unbiased numbers cut off at 0, or less, at little noise and much; seeds are fixed."""
+    """A third of the squared error of unbiased numbers cut off at 0, or less, whatever the noise; seeds are fixed."""
     sizes = (8, 9, 10)
     rng = np.random.default_rng(7)
     rows = [rng.choice(size, 4_000, p=np.exp(-np.arange(size)) / np.exp(-np.arange(size)).sum()) for size in sizes]
