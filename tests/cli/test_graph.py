@@ -95,6 +95,7 @@ def test_people_are_protected_where_the_policy_says_so(cli: Any) -> None:
     assert abs(done.json["value"] - 10) < 3 and done.json["cap"] == 4
     assert cli("verify", "edges.json", "--ledger", "people.ledger").code == 0
     assert "nodes =" in cli("graph", "degrees", "ring", *sources).err
+    assert "nodes =" in cli("graph", "count", "ring", "components", *sources).err
     refused = cli("query", "SELECT COUNT(*) AS n FROM ties", *sources)
     assert refused.code != 0 and "two people" in " ".join(refused.err.split())
     assert "140" in cli("budget", "--ledger", "people.ledger").out

@@ -42,8 +42,8 @@ def grow_forest(graph: Graph, cap: int, prices: NDArray[np.float64]) -> GrownFor
     can take another that joins two trees. Source: Fürer and Raghavachari 1994, for a given cap.
 
     >>> star = Graph.from_pairs([(0, 1), (0, 2), (0, 3), (0, 4), (1, 2)])
-    >>> grow_forest(star, 3, np.zeros(5)).edges.tolist()
-    [1, 2, 3, 4]
+    >>> len(grow_forest(star, 3, np.zeros(5)).edges), len(grow_forest(star, 2, np.zeros(5)).edges)
+    (4, 3)
     """
     search = _Search(graph, cap, prices)
     largest = size_of_forest(graph.vertices, graph.ends)

@@ -33,6 +33,7 @@ _SHORTEST = 0.02
 _SMOOTHING = 0.7
 _RECENT = 30
 _COLUMNS = 400
+_ENTRIES = 1 << 26
 _BOX = 0.02
 
 
@@ -256,7 +257,7 @@ def _mixed(
     """The best mean of the forests so far within the cap, and the forest that betters it most, in turn.
 
     Prices stay in a box around the best ones so far, beyond which the program pays for a breach instead; the box is
-    widened where its middle is best. Ends with no more to add, or after 400 forests. Source: Marsten, Hogan and
+    widened where its middle is best. Ends with no more to add, or after so many forests. Source: Marsten, Hogan and
     Blankenship 1975.
     """
     rows = np.flatnonzero(over)
@@ -265,7 +266,7 @@ def _mixed(
     liked[forests[0]] = True
     best, box = _bound(graph, cap, _integers(prices))[0], _BOX
     breach = identity(len(rows))
-    for _ in range(_COLUMNS):
+    for _ in range(min(_COLUMNS, _ENTRIES // max(len(rows), 1))):
         members = list(pool.values())
         counts = csr_array(np.column_stack([_degrees(graph, forest)[rows] for forest in members]).astype(np.float64))
         low, high = np.maximum(prices[rows] - box, 0), np.minimum(prices[rows] + box, 1)
@@ -282,7 +283,7 @@ def _mixed(
             return
         shares = np.asarray(answer.x, np.float64)[: len(members)]
         y = np.zeros(graph.vertices)
-        y[rows] = np.clip(-np.asarray(answer.ineqlin.marginals, np.float64), 0, 1)
+        y[rows] = np.clip(np.nan_to_num(-np.asarray(answer.ineqlin.marginals, np.float64)), 0, 1)
         bound, heaviest = _bound(graph, cap, _integers(y), liked)
         if bound < best:
             best, prices = bound, y
