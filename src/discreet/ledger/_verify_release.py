@@ -106,6 +106,10 @@ def _in_ledger(certificate: Mapping[str, Any], ledger: LedgerAudit) -> Iterator[
             "the ledger has no entry at the certificate's position: that is in another ledger, or was taken back",
         )
         return
+    protected, counted = _counted_by(certificate), ledger.facts.counts
+    if protected is not None and protected != counted:
+        yield Check("charge", "bad", f"the ledger counts the losses of {counted}, and this loss is of {protected}")
+        return
     unit = currency(charge.loss)
     stated = _outcome(lambda: parts(in_currency(from_json(certificate.get("loss")), unit)))
     right = charge.plan_hash == certificate.get("plan") and charge.account == (certificate.get("account") or "")
@@ -115,6 +119,15 @@ def _in_ledger(certificate: Mapping[str, Any], ledger: LedgerAudit) -> Iterator[
     yield Check(
         "charge", "good", f"the ledger charged {in_words(charge.loss)} for it before it was drawn, entry {charge.seq:,}"
     )
+
+
+def _counted_by(certificate: Mapping[str, Any]) -> str | None:
+    """What a loss is of, where a certificate says it: edges, or arcs of a graph with directions."""
+    if certificate.get("protects") == "edge":
+        directed = certificate.get("direction") is not None or certificate.get("directed") is True
+        return "arcs" if directed else "edges"
+    counts = certificate.get("counts", "people" if certificate.get("kind") == "mechanism" else None)
+    return counts if isinstance(counts, str) else None
 
 
 def _outcome(ask: Callable[[], Any]) -> Any:

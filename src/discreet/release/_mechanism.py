@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import stated_loss, wrong_relation
@@ -22,6 +22,8 @@ from discreet.sensitivity import Norms
 __all__ = ["MechanismQuestion", "PreparedMechanism"]
 
 _FORMAT = "mechanism/1"
+
+Counts = Literal["people", "edges", "arcs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class MechanismQuestion:
         and for a name with a mechanism whose parameters do not identify it.
         """
         loss = self._loss(terms.policy.relation, terms.currency)
-        return PreparedMechanism(self, loss, self._public(terms.policy, loss))
+        counts = _counted_by(self.mechanism)
+        return PreparedMechanism(self, loss, self._public(terms.policy, loss, counts), counts)
 
     def _loss(self, relation: Relation, currency: str) -> Loss:
         """What to charge: the mechanism's loss in a currency, or the spend if the loss is within it."""
@@ -65,7 +68,7 @@ class MechanismQuestion:
             return self.spend
         return in_currency(stated, currency)
 
-    def _public(self, policy: Policy, loss: Loss) -> dict[str, Any]:
+    def _public(self, policy: Policy, loss: Loss, counts: Counts) -> dict[str, Any]:
         return {
             "name": self.name,
             "mechanism": parameters_to_json(self.mechanism, named=self.name is not None),
@@ -74,7 +77,19 @@ class MechanismQuestion:
             "version": policy.version,
             "relation": policy.relation,
             "loss": to_json(loss),
+            **({} if counts == "people" else {"counts": counts}),
         }
+
+
+def _counted_by(mechanism: Any) -> Counts:
+    """What a ledger must count for a mechanism: people, unless its class says edges or arcs as `ledger_counts`.
+
+    Raises `ParameterError` if it says anything else.
+    """
+    stated = cast("Counts", getattr(type(mechanism), "ledger_counts", "people"))
+    if stated not in get_args(Counts):
+        raise ParameterError(f"ledger_counts of a mechanism is 'people', 'edges' or 'arcs', got {stated!r}")
+    return stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +99,7 @@ class PreparedMechanism:
     question: MechanismQuestion
     loss: Loss
     public: Mapping[str, Any]
-    counts: Literal["people"] = "people"
+    counts: Counts = "people"
 
     @property
     def fresh(self) -> bool:

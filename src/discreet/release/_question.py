@@ -94,8 +94,8 @@ class ReleaseContext:
         cls, engine: Any, policy: Policy, certify: Certify, cancellation: Cancellation | None = None
     ) -> ReleaseContext:
         """What a `discreet.engines.Engine` does for a question."""
-        reads = engine.run, engine.count_marginals, certify, engine.read_records, engine.query_edges
-        return cls(policy, *reads, cancellation)
+        reads = engine.run, engine.count_marginals, certify, engine.read_records
+        return cls(policy, *reads, getattr(engine, "query_edges", _no_edges), cancellation)
 
     def step(self, done: int, total: int) -> None:
         """Report progress in public numbers of steps. Raises `Cancelled` if the caller no longer waits."""

@@ -259,7 +259,7 @@ class _Scratch:
     connection: duckdb.DuckDBPyConnection
 
     def create(self, name: str, sql: str) -> None:
-        self.connection.execute(f"CREATE TEMP TABLE {name} AS {sql}")
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
 
     def drop(self, name: str) -> None:
         with suppress(duckdb.Error):  # a connection that is closed has no tables

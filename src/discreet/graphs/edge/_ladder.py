@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,8 @@ class Ladder:
     >>> Ladder(Triangles(4039), "1/2").loss()
     bounded_range(0.5)
     """
+
+    ledger_counts: ClassVar[Literal["edges"]] = "edges"
 
     statistic: Count
     epsilon: Fraction

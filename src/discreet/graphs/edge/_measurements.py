@@ -100,6 +100,7 @@ _MOVED_BY_ONE_ARC: Mapping[str, Callable[[DirectedGraph], tuple[int, ...]]] = {
 """Numbers of which one arc moves one by 1 at most, and the others not at all."""
 _COUNTED_IN_ENGINE = ("edges", "density", "largest degree", "triangles", "k-stars", "global clustering", "degrees")
 _LONGEST = 100
+_MOST_BITS = 900
 _ONE = Norms(1, 1, 1)
 
 
@@ -279,7 +280,14 @@ def _of_arcs(statistic: object, spend: Loss) -> Measurement:
 
 
 def subgraph_count(name: object, vertices: int) -> Count:
-    """The count of a name. Raises `QueryError` for a name that is none."""
+    """The count of a name. Raises `QueryError` for a name that is none, and for a count beyond what floats hold."""
+    count = _named_count(name, vertices)
+    if count.most.bit_length() > _MOST_BITS:
+        raise QueryError(f"{name} of {vertices:,} vertices can be too many to be counted: count smaller ones")
+    return count
+
+
+def _named_count(name: object, vertices: int) -> Count:
     if isinstance(name, str):
         if name == "triangles":
             return Triangles(vertices)

@@ -153,6 +153,8 @@ def prepare_degrees(
     table = _table(terms, graph, counted)
     if table.declared.directed and direction is None:
         raise ParameterError(f'the graph {table.name} is directed: ask for direction="out" or "in"')
+    if direction is not None and not table.declared.directed:
+        raise ParameterError(f"the graph {table.name} has no directions: leave direction out")
     prices = additive_prices(spend, DEGREES_MOVED if direction is None else ARC_DEGREES_MOVED)
     mechanism = prices.measurement(prices.total)
     counts = table.declared.counts

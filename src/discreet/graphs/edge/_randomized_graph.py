@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log, sqrt
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,8 @@ class RandomizedGraph:
     >>> RandomizedGraph(100, 1).flip
     Fraction(8813, 32768)
     """
+
+    ledger_counts: ClassVar[Literal["edges"]] = "edges"
 
     vertices: int
     epsilon: Fraction

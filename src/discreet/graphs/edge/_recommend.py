@@ -33,6 +33,7 @@ __all__ = ["public_graphs", "recommend_count"]
 _MEAN_DEGREE = 20
 _EXPONENT = 2.4
 _MOST_JOINED = 20_000
+_MOST_NODES = 10**8
 """So many vertices of a made-up graph have edges, at most."""
 _REWIRED = 0.2
 
@@ -51,7 +52,7 @@ def recommend_count(statistic: str | Count, *, nodes: int, spend: Loss, sample: 
         ``"triangles"``, ``"2-stars"``, ``"4-cycles"``, ``"4-cliques"``, ``"average clustering"`` and whatever else
         `PrivateGraph.count` counts at once, or a `discreet.graphs.counts.Count` of so many vertices.
     nodes
-        The public number of vertices.
+        The public number of vertices, 100 million at most.
     spend
         What one release may cost.
     sample
@@ -65,8 +66,8 @@ def recommend_count(statistic: str | Count, *, nodes: int, spend: Loss, sample: 
     >>> [option.name for option in advice.options][:3]
     ['SmoothCount', 'SmoothSensitivity (student_t)', 'Ladder']
     """
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes < 2**31:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError(f"nodes must be the public number of vertices, from 1 to {2**31 - 1}, got {nodes!r}")
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= _MOST_NODES:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError(f"nodes must be the public number of vertices, from 1 to {_MOST_NODES:,}, got {nodes!r}")
     if not isinstance(statistic, str | Count):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("name a statistic of a graph by its name, such as 'triangles', or bring a Count")
     graphs = public_graphs(nodes) if sample is None else (_padded(sample, nodes),)

@@ -24,6 +24,7 @@ from discreet.release import JsonRelease
 __all__ = ["GraphCount", "GraphDegrees", "direction_in", "is_directed", "possible_edges", "same_in"]
 
 _MOST_VERTICES = 2**28
+_MOST_BITS = 1_000
 Read = TypeVar("Read")
 
 
@@ -134,6 +135,8 @@ class GraphCount(JsonRelease):
             raise ValueError("reciprocity")
         if not all(type(each) is int for each in noisy) or not isinstance(content["graph"], str):
             raise TypeError("noisy")
+        if any(each.bit_length() > _MOST_BITS for each in noisy):
+            raise ValueError("noisy")
         return cls(content["graph"], _vertices(content), statistic, measurements, noisy, loss, certificate, directed)
 
     def derived(self, level: float) -> dict[str, Any]:

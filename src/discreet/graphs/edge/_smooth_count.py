@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import ClassVar, Literal
 
 from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
@@ -96,6 +97,8 @@ class SmoothCount:
     >>> SmoothCount(Triangles(4039), "1/2").shape
     32
     """
+
+    ledger_counts: ClassVar[Literal["edges"]] = "edges"
 
     statistic: Count
     epsilon: Fraction

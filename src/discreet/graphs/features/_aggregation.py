@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isqrt
-from typing import Any, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +54,8 @@ class NoisyAggregation:
     >>> NoisyAggregation(hops=2, noise=Gaussian(2**13)).loss() == mu(1)
     True
     """
+
+    ledger_counts: ClassVar[Literal["edges"]] = "edges"
 
     hops: int
     noise: DiscreteGaussian | Gaussian

@@ -24,6 +24,9 @@ __all__ = ["PeopleTable", "numbered_texts", "people_table"]
 _Column = tuple[Feature, "pa.ChunkedArray[Any]"]
 
 
+_REPLACEMENTS = (b"?", "\N{REPLACEMENT CHARACTER}".encode())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PeopleTable:
     """How a graph of people is read. All of it is public.
@@ -73,7 +76,8 @@ class PeopleTable:
         """The graph, and what the data calls its vertices. SENSITIVE.
 
         Where people are listed, an edge counts if both its ends are; else a vertex is who has an edge. Texts are
-        compared by value, byte for byte, and one of `HELD_TEXT` bytes or more is no vertex: engines cut those.
+        compared by value, byte for byte; one that an engine may have cut or repaired is no vertex, see
+        `numbered_texts`.
         """
         columns = [each for plan in self.plans() for each in _columns(context, plan)]
         names: list[str] | None = None
@@ -127,7 +131,8 @@ def numbered_texts(columns: list[pa.ChunkedArray[Any]]) -> tuple[list[NDArray[np
     """Columns of texts as numbers that are equal where the texts are, and the text of each number, in their order.
 
     A text is its bytes, and no digest of them: no two are one. A text of `HELD_TEXT` bytes or more may have been cut by
-    an engine, as those cut at so many characters, and is −1.
+    an engine, as those cut at so many characters, and is −1. So is one with a question mark or U+FFFD, which is what
+    engines write for bytes that are not UTF-8: two texts may have become one.
 
     >>> numbers, texts = numbered_texts([pa.chunked_array([["ann", "bob"]]), pa.chunked_array([["cy", "ann"]])])
     >>> [each.tolist() for each in numbers], texts
@@ -138,12 +143,16 @@ def numbered_texts(columns: list[pa.ChunkedArray[Any]]) -> tuple[list[NDArray[np
     order: NDArray[np.int64] = pc.sort_indices(encoded.dictionary).to_numpy().astype(np.int64)
     unordered: list[Any] = encoded.dictionary.to_pylist()
     texts: list[bytes] = [unordered[i] for i in order]
-    intact = np.array([len(text) < HELD_TEXT for text in texts], np.bool_)
+    intact = np.array([_is_intact(text) for text in texts], np.bool_)
     number = np.empty(len(order), np.int64)
     number[order] = np.where(intact, np.arange(len(order)), -1)
     read = number[encoded.indices.to_numpy()]
     ends = np.cumsum([len(column) for column in columns])
     return np.split(read, ends[:-1]), [text.decode("utf-8", "surrogateescape") for text in texts]
+
+
+def _is_intact(text: bytes) -> bool:
+    return len(text) < HELD_TEXT and not any(mark in text for mark in _REPLACEMENTS)
 
 
 def _texts(column: _Column) -> pa.ChunkedArray[Any]:

@@ -22,6 +22,8 @@ __all__ = ["NODE_COUNT_KIND", "NODE_DEGREES_KIND"]
 @refuse_malformed("count of a graph of people")
 def recompute_count_loss(certificate: Mapping[str, Any]) -> Loss:
     """What the choice of the cap and the noise lose together. Raises `LedgerError` for what cannot be followed."""
+    if is_listed(certificate) and certificate["statistic"] == "components":
+        raise LedgerError("components of people who are listed in public are never released")
     cap = cap_in(certificate)
     _check_cap(cap, largest_cap(certificate["statistic"], certificate["max_degree"]), certificate)
     return _recomputed(certificate, resolution_of(certificate["statistic"]).sensitivity(cap))
