@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = re.findall(r"^python (bench/\S+\.py) (.+)$", (ROOT / "docs" / "scale.md").read_text(encoding="utf-8"), re.M)
-FEW = {"--rows": "2000", "--people": "3000", "--blocks": "40", "--reports": "2000", "--large": "2000"}
+FEW = dict.fromkeys(("--rows", "--reports", "--large", "--engines"), "2000") | {"--people": "3000", "--blocks": "40"}
 
 
 def with_few(options: str) -> list[str]:
