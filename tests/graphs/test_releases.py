@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,12 @@ import pytest
 import discreet as dp
 from discreet import graphs
 from discreet.errors import BudgetExceeded, LedgerError, ParameterError, PolicyError, QueryError
-from discreet.ledger import open_ledger
-from discreet.release import kind_of, verify_loss
+from discreet.graphs.counts import Triangles
+from discreet.graphs.edge._question import prepare_degrees
+from discreet.ledger import open_ledger, verify_release
+from discreet.mechanisms import DiscreteLaplace
+from discreet.policy import load_policy
+from discreet.release import Terms, kind_of, parse_release_file, verify_loss
 
 VERTEX = {"type": "int", "bounds": [0, 33], "nullable": False}
 CLUB = nx.karate_club_graph()
@@ -36,6 +41,19 @@ def policy_with(
 def ties(pairs: list[tuple[Any, Any]] | None = None) -> dict[str, pa.Table]:
     a, b = zip(*(pairs or list(CLUB.edges)), strict=True)
     return {"ties": pa.table({"a": pa.array(a), "b": pa.array(b)})}
+
+
+@dataclass(frozen=True)
+class AlsoOfArcs:
+    """A mechanism of the caller's, about arcs."""
+
+    ledger_counts = "arcs"
+
+    def loss(self) -> dp.Loss:
+        return dp.pure(1)
+
+    def release(self, value: graphs.Graph) -> int:
+        return value.edges + int(DiscreteLaplace(1).release([0])[0])
 
 
 EXACT = {
@@ -158,6 +176,59 @@ def test_an_edge_is_charged_to_a_ledger_of_edges_alone(tmp_path: Path) -> None:
     del plain["graphs"]
     with pytest.raises(LedgerError, match="a policy is about people"):
         dp.connect(ties(), plain, tmp_path / "edges.ledger")
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        *(each(Triangles(34), 1) for each in (graphs.Ladder, graphs.SmoothCount)),
+        graphs.RandomizedGraph(34, 1),
+        AlsoOfArcs(),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_a_mechanism_of_graphs_is_charged_to_a_ledger_of_what_it_counts_alone(mechanism: Any, tmp_path: Path) -> None:
+    club, counts = graphs.Graph.from_networkx(CLUB), type(mechanism).ledger_counts
+    people = {"version": "1", "budget": {"epsilon": 3}, "tables": {"ties": {"unit": "a", "columns": {"b": VERTEX}}}}
+    people["tables"]["ties"] |= {"max_rows": 1, "columns": {"a": VERTEX, "b": VERTEX}}  # type: ignore[index]
+    for policy, own in ((people, "people"), (policy_with(), "edges"), (policy_with(directed=True), "arcs")):
+        with dp.connect(ties(), policy, tmp_path / f"{own}.ledger") as session:
+            if counts != own:
+                with pytest.raises(LedgerError, match=f"counts the losses of {own}"):
+                    session.release(mechanism, club)
+                assert session.spent.epsilon() == 0
+                continue
+            release = session.release(mechanism, club)
+            assert session.spent == dp.pure(1) and release.certificate["counts"] == counts
+            release.save(tmp_path / "release.json")
+    file = parse_release_file((tmp_path / "release.json").read_bytes())
+    with open_ledger(tmp_path / f"{counts}.ledger") as ledger:
+        checks = {each.name: each.result for each in verify_release(file, ledger=ledger)}
+    assert checks["charge"] == "good"
+
+
+def test_a_certificate_of_arcs_is_of_no_ledger_of_edges(tmp_path: Path) -> None:
+    with dp.connect(ties(), policy_with(), tmp_path / "edges.ledger") as session:
+        with pytest.raises(ParameterError, match="no directions"):
+            prepare_degrees(Terms.of_policy(load_policy(policy_with())), "club", dp.pure(1), "out")
+        graphs.open(session, "club").degrees(spend=dp.pure(1)).save(tmp_path / "degrees.json")
+    file = parse_release_file((tmp_path / "degrees.json").read_bytes())
+    changed = replace(file, certificate={**file.certificate, "direction": "out"})
+    with open_ledger(tmp_path / "edges.ledger") as ledger:
+        (good,) = (each for each in verify_release(file, ledger=ledger) if each.name == "charge")
+        (bad,) = (each for each in verify_release(changed, ledger=ledger) if each.name == "charge")
+    assert good.result == "good" and bad.result == "bad" and "counts the losses of edges" in bad.meaning
+
+
+def test_stars_beyond_what_floats_hold_are_refused_before_the_charge() -> None:
+    wide = {"type": "int", "bounds": [0, 2_999_999], "nullable": False}
+    with dp.connect(ties(), policy_with(vertex=wide)) as session:
+        for statistic in ("64-stars", "64-cliques"):
+            with pytest.raises(QueryError, match="count smaller ones"):
+                graphs.open(session, "club").count(statistic, spend=dp.pure(1))
+            with pytest.raises(ParameterError, match="count smaller ones"):
+                dp.recommend(statistic, nodes=3_000_000, spend=dp.pure(1))
+        assert session.spent.epsilon() == 0
 
 
 def test_policies_without_graphs_have_the_digests_that_they_had() -> None:
