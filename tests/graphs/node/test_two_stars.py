@@ -12,6 +12,7 @@ from tests.graphs.node.neighbours import small, without_vertex
 
 from discreet.graphs import Graph
 from discreet.graphs.node import PACKED, PackedPatterns, Stars, TwoStars
+from discreet.graphs.node.stars import _two_stars
 from discreet.graphs.node.stars._prices import Mixture, descending_prices
 from discreet.graphs.node.stars._program import Clip, PricedStars, StarProgram, exact_totals, star_program
 from discreet.graphs.node.stars._two_stars import certified_stars, plain_descent
@@ -77,9 +78,7 @@ def compare(cases: list[tuple[Stars, int]]) -> int:
 
 
 def test_values_are_those_of_the_listed_program_within_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "discreet.graphs.node.stars._two_stars.plain_descent", lambda _: iter(())
-    )  # Newton's method is enough
+    monkeypatch.setattr(_two_stars, "plain_descent", lambda _: iter(()))  # Newton's method is enough
     assert compare(cut_graphs(3, 12)) > 40
 
 
@@ -111,7 +110,7 @@ def test_whatever_prices_and_weights_are_nothing_is_certified_beyond_the_toleran
 
 
 def test_without_newtons_method_a_plain_descent_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.graphs.node.stars._two_stars.descending_prices", lambda _: iter(()))
+    monkeypatch.setattr(_two_stars, "descending_prices", lambda _: iter(()))
     clique, star = (two_stars(Graph.from_networkx(plain)) for plain in (nx.complete_graph(4), nx.star_graph(4)))
     assert compare([(clique, 4), (clique, 8), (star, 3)]) == 3
 

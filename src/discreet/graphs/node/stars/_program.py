@@ -178,7 +178,7 @@ class PricedStars:
         """The dual value, cap · Σ prices + Σ r⁺ over stars, in units of the grid: exact, never below the value."""
         parts, _ = self.positive_parts(0)
         each = parts - np.maximum(self._itself, 0)
-        twice = sum(exact_totals(each, self.weight, self.program.centre, len(self.program.centre_row)))
+        twice = exact_totals(each, self.weight, np.zeros(len(each), np.int64), 1)[0]
         return self.program.cap * sum(self.prices.tolist()) + twice // 2
 
     def loads(self, clip: Clip) -> tuple[list[int], int]:
