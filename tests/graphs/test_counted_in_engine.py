@@ -273,7 +273,7 @@ def test_an_engine_that_fails_or_is_cancelled_says_nothing_of_the_data(monkeypat
         far = graphs.open(session, "g", counted="engine")
         for error, raised in ((MemoryError("12,345 bytes"), DataError), (Cancelled("stop"), Cancelled)):
             with monkeypatch.context() as patch:
-                patch.setattr("discreet.graphs.counts._search._other_neighbours", failing(error))
+                patch.setattr("discreet.graphs.counts._in_engine._other_neighbours", failing(error))
                 with pytest.raises(raised) as caught:
                     far.count("2-stars", spend=dp.pure(1))
             assert "12,345" not in str(caught.value) and caught.value.__context__ is None

@@ -178,7 +178,7 @@ def test_directions_count_and_loops_and_repeats_do_not() -> None:
 
 def test_the_error_of_reciprocity_holds_wherever_both_noises_are_within_theirs() -> None:
     """Of all joined and mutual pairs up to 8, and all noises of up to 2 in size."""
-    measurement = _measurements.Measurement(_measurements.RECIPROCITY, DiscreteLaplace(1), directed=True)
+    measurement = _measurements.Measurement(_measurements.RECIPROCITY, DiscreteLaplace(1))
     half = int(DiscreteLaplace(1).error((1 + 0.8) / 2))
     assert half == 2
     for joined in range(9):
@@ -398,16 +398,16 @@ def symmetric(graph: DirectedGraph, places: np.ndarray, values: int) -> np.ndarr
     return (counts + counts.T).ravel()
 
 
-def with_repeats(cls: Any, pairs: Any, vertices: int) -> DirectedGraph:
+def with_repeats(cls: Any, pieces: Any, vertices: int) -> DirectedGraph:
     """A row that is there twice is another arc, to a vertex of its own."""
-    rows = np.asarray(pairs)
+    rows = np.concatenate([np.empty((0, 2), np.int64), *pieces])
     unique = np.unique(rows, axis=0)
     more = [[0, vertices + i] for i in range(len(rows) - len(unique))]
     arcs = np.concatenate([unique, np.array(more, np.int64).reshape(-1, 2)])
-    return _from_pairs(cls, arcs, vertices + len(more))
+    return _from_pieces(cls, [arcs], vertices + len(more))
 
 
-_from_pairs = DirectedGraph.from_pairs.__func__  # type: ignore[attr-defined]
+_from_pieces = DirectedGraph.from_pieces.__func__  # type: ignore[attr-defined]
 _OF_ARCS = _measurements._MOVED_BY_ONE_ARC
 MUTANTS: dict[str, tuple[str, str, tuple[Any, str, Any]]] = {
     "degrees of both directions with the noise of one": ("star", "out", (DirectedGraph, "degrees", both_ends)),
@@ -429,7 +429,7 @@ MUTANTS: dict[str, tuple[str, str, tuple[Any, str, Any]]] = {
         ),
     ),
     "a symmetric matrix": ("new", "mixing", (_mixing, "mixing_counts", symmetric)),
-    "repeats count": ("repeated", "edges", (DirectedGraph, "from_pairs", classmethod(with_repeats))),
+    "repeats count": ("repeated", "edges", (DirectedGraph, "from_pieces", classmethod(with_repeats))),
 }  # fmt: skip
 
 

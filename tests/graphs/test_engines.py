@@ -202,7 +202,7 @@ def test_what_fails_in_an_engine_leaves_nothing_there(
             patch.setattr("discreet.engines.sql._edges.triangles_sql", lambda: "SELECT count(*) AS n FROM nowhere")
             with pytest.raises(DataError, match="could not finish") as first:
                 counted_by(session, patch, "numbers")
-            patch.setattr("discreet.graphs.counts._search._common_neighbours", failing)
+            patch.setattr("discreet.graphs.counts._in_engine._common_neighbours", failing)
             with pytest.raises(DataError, match="could not finish") as second:
                 counted_by(session, patch, "numbers", "triangles")
         for error in (first.value, second.value):

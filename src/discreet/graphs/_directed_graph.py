@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.graphs._graph import Graph, as_pairs, checked_vertices
+from discreet.graphs._ends import as_pairs, checked_ends, checked_vertices, distinct_ends, ends_table, numbered_edges
+from discreet.graphs._graph import Graph
 
 __all__ = ["DirectedGraph", "Direction"]
 
@@ -41,20 +43,13 @@ class DirectedGraph:
     ends: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        vertices, ends = checked_vertices(self.vertices), as_pairs(self.ends)
-        ends = ends.copy() if ends is self.ends else ends
-        keys = ends[:, 0] * vertices + ends[:, 1]
-        if ends.size and (
-            ends.min() < 0
-            or ends.max() >= vertices
-            or (ends[:, 0] == ends[:, 1]).any()
-            or not (keys[1:] > keys[:-1]).all()
-        ):
+        vertices = checked_vertices(self.vertices)
+        ends = checked_ends(vertices, self.ends, directed=True)
+        if ends is None:
             raise ParameterError(
                 "the ends of a directed graph are pairs of different vertices, the tail first, unique and sorted; "
                 "DirectedGraph.from_pairs makes any pairs so"
             )
-        ends.flags.writeable = False
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "ends", ends)
 
@@ -79,12 +74,13 @@ class DirectedGraph:
         [[0, 2], [2, 0]]
         """
         ends = as_pairs(pairs)
-        n = checked_vertices(int(ends.max(initial=-1)) + 1 if vertices is None else vertices)
-        if ends.size and (ends.min() < 0 or ends.max() >= n):
-            raise ParameterError(f"the vertices of a graph of {n} are the numbers from 0 to {n - 1}")
-        keys = np.unique((ends[:, 0] * n + ends[:, 1])[ends[:, 0] != ends[:, 1]])
-        tails = keys // max(n, 1)
-        return cls(n, np.column_stack([tails, keys - tails * n]))
+        return cls.from_pieces([ends], int(ends.max(initial=-1)) + 1 if vertices is None else vertices)
+
+    @classmethod
+    def from_pieces(cls, pieces: Iterable[ArrayLike], vertices: int) -> DirectedGraph:
+        """The graph of arcs that come in pieces, as in `Graph.from_pieces`. Raises as `from_pairs`."""
+        n = checked_vertices(vertices)
+        return cls(n, distinct_ends(pieces, n, directed=True))
 
     @classmethod
     def from_networkx(cls, graph: Any) -> DirectedGraph:
@@ -92,9 +88,7 @@ class DirectedGraph:
 
         Loops and repeats of arcs do not count.
         """
-        number = {node: i for i, node in enumerate(graph.nodes)}
-        pairs = [(number[a], number[b]) for a, b in graph.edges(data=False)] or np.empty((0, 2), np.int64)
-        return cls.from_pairs(pairs, len(number))
+        return cls.from_pairs(*numbered_edges(graph))
 
     def to_arrow(self, a: str = "a", b: str = "b") -> Any:
         """An Arrow table of the tail and the head of each arc, as `discreet.connect` takes as a source. SENSITIVE.
@@ -102,9 +96,7 @@ class DirectedGraph:
         >>> DirectedGraph.from_pairs([(1, 0)]).to_arrow().to_pydict()
         {'a': [1], 'b': [0]}
         """
-        import pyarrow as pa
-
-        return pa.table({a: pa.array(self.ends[:, 0]), b: pa.array(self.ends[:, 1])})
+        return ends_table(self.ends, a, b)
 
     @property
     def arcs(self) -> int:

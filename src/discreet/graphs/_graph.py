@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.graphs._ends import as_pairs, checked_ends, checked_vertices, distinct_ends, ends_table, numbered_edges
 
-__all__ = ["Graph", "as_pairs", "checked_vertices"]
-
-_MOST_VERTICES = 2**31
-"""A pair of vertices is one number of 62 bits."""
+__all__ = ["Graph"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,20 +42,13 @@ class Graph:
     """What counts have worked out of the graph, so that it is not worked out again."""
 
     def __post_init__(self) -> None:
-        vertices, ends = checked_vertices(self.vertices), as_pairs(self.ends)
-        ends = ends.copy() if ends is self.ends else ends
-        keys = ends[:, 0] * vertices + ends[:, 1]
-        if ends.size and (
-            ends.min() < 0
-            or ends.max() >= vertices
-            or not (ends[:, 0] < ends[:, 1]).all()
-            or not (keys[1:] > keys[:-1]).all()
-        ):
+        vertices = checked_vertices(self.vertices)
+        ends = checked_ends(vertices, self.ends, directed=False)
+        if ends is None:
             raise ParameterError(
                 "the ends of a graph are pairs of vertices, the smaller first, unique and sorted; "
                 "Graph.from_pairs makes any pairs so"
             )
-        ends.flags.writeable = False
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "ends", ends)
 
@@ -98,16 +89,8 @@ class Graph:
         [[0, 2]]
         """
         n = checked_vertices(vertices)
-        keys = np.concatenate([np.empty(0, np.int64), *(_keys(as_pairs(piece), n) for piece in pieces)])
-        keys.sort()
-        first = np.concatenate([[True], keys[1:] != keys[:-1]]) if keys.size else np.empty(0, np.bool_)
-        keys = keys if first.all() else keys[first]
-        ends = np.empty((len(keys), 2), np.int64)
-        np.floor_divide(keys, max(n, 1), out=ends[:, 0])
-        np.remainder(keys, max(n, 1), out=ends[:, 1])
-        ends.flags.writeable = False
-        graph = cls(n, ends[:0])
-        object.__setattr__(graph, "ends", ends)
+        graph = cls(n, np.empty((0, 2), np.int64))
+        object.__setattr__(graph, "ends", distinct_ends(pieces, n, directed=False))
         return graph
 
     @classmethod
@@ -116,9 +99,7 @@ class Graph:
 
         Directions, loops and repeats of edges do not count.
         """
-        number = {node: i for i, node in enumerate(graph.nodes)}
-        pairs = [(number[a], number[b]) for a, b in graph.edges(data=False)] or np.empty((0, 2), np.int64)
-        return cls.from_pairs(pairs, len(number))
+        return cls.from_pairs(*numbered_edges(graph))
 
     @classmethod
     def from_igraph(cls, graph: Any) -> Graph:
@@ -146,9 +127,7 @@ class Graph:
         >>> Graph.from_pairs([(0, 1)]).to_arrow().to_pydict()
         {'a': [0], 'b': [1]}
         """
-        import pyarrow as pa
-
-        return pa.table({a: pa.array(self.ends[:, 0]), b: pa.array(self.ends[:, 1])})
+        return ends_table(self.ends, a, b)
 
     @property
     def edges(self) -> int:
@@ -176,31 +155,3 @@ class Graph:
     def without(self, vertex: int) -> Graph:
         """The graph in which a vertex has no edges: the vertex itself stays, so that the others keep their numbers."""
         return Graph(self.vertices, self.ends[(self.ends != vertex).all(axis=1)])
-
-
-def checked_vertices(vertices: object) -> int:
-    """A number of vertices. Raises `ParameterError` for anything else."""
-    if isinstance(vertices, bool) or not isinstance(vertices, int | np.integer) or not 0 <= vertices < _MOST_VERTICES:
-        raise ParameterError(f"a graph has from 0 to {_MOST_VERTICES - 1} vertices, an integer")
-    return int(vertices)
-
-
-def _keys(ends: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """A number for each edge, without loops. Raises `ParameterError` for an end that is no vertex."""
-    if ends.size and (ends.min() < 0 or ends.max() >= n):
-        raise ParameterError(f"the vertices of a graph of {n} are the numbers from 0 to {n - 1}")
-    low, high = np.minimum(ends[:, 0], ends[:, 1]), np.maximum(ends[:, 0], ends[:, 1])
-    return (low * n + high)[low < high]
-
-
-def as_pairs(pairs: ArrayLike) -> NDArray[np.int64]:
-    """Pairs as int64, of shape (m, 2). Raises `ParameterError` for anything else."""
-    try:
-        array = np.asarray(pairs)
-    except ValueError:
-        raise ParameterError("the edges of a graph are pairs of vertices, of shape (m, 2)") from None
-    if array.size == 0:
-        return np.empty((0, 2), np.int64)
-    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-        raise ParameterError("the edges of a graph are pairs of vertices: integers, of shape (m, 2)")
-    return array.astype(np.int64, copy=False)

@@ -279,7 +279,7 @@ def open_graph(session: Session, name: str, *, counted: Counted = "memory") -> P
         The session, and the graph of its policy.
     counted
         Where edges, density, the largest degree, degrees, triangles, stars and global clustering are counted.
-        ``"memory"``: the edges are read into this process, some 160 bytes each, and everything can be asked.
+        ``"memory"``: the edges are read into this process, some 70 bytes each, and everything can be asked.
         ``"engine"``: the engine that holds them joins and groups them in tables of its own, spills to disk, and hands
         over a few numbers; vertices are whole numbers within bounds. You say which, and no size of the graph does: that
         would tell of its edges. Both give the same integers the same noise, so what was answered one way is free the

@@ -114,13 +114,10 @@ class Measurement:
         Its name.
     mechanism
         Noise of a public scale for what an edge moves by 1 at most, or a `SmoothCount`.
-    directed
-        Whether it is of a directed graph, and an arc moves it.
     """
 
     statistic: str
     mechanism: Additive | SmoothCount
-    directed: bool = False
 
     @property
     def loss(self) -> Loss:
@@ -215,7 +212,7 @@ def measurement_from_json(data: Mapping[str, Any], *, directed: bool = False) ->
     """The inverse of `Measurement.to_json`. Raises `LedgerError` or `KeyError` for anything else."""
     match data:
         case {"statistic": str(name), **noise} if directed and name in _MOVED_BY_ONE_ARC:
-            return Measurement(name, additive_from_json(dict(noise)), directed)
+            return Measurement(name, additive_from_json(dict(noise)))
         case _ if directed:
             raise LedgerError("the certificate names a statistic that no directed graph has")
         case {"statistic": str(name), "mechanism": "SmoothCount", "epsilon": str(epsilon), "shape": int(shape)}:
@@ -276,7 +273,7 @@ def _of_arcs(statistic: object, spend: Loss) -> Measurement:
         )
     measured = {"density": "edges", "reciprocity": RECIPROCITY}.get(str(statistic), str(statistic))
     prices = additive_prices(spend, _ONE)
-    return Measurement(measured, prices.measurement(prices.total), directed=True)
+    return Measurement(measured, prices.measurement(prices.total))
 
 
 def subgraph_count(name: object, vertices: int) -> Count:
