@@ -60,6 +60,25 @@ def test_a_count_is_charged_once_saved_and_verified(cli: Any) -> None:
     assert "80" in cli("budget", "--ledger", "ring.ledger").out
 
 
+@pytest.mark.parametrize("asked", [("count", "ring", "triangles"), ("degrees", "ring")])
+def test_an_engine_counts_the_same_integers_which_are_free_the_second_time(cli: Any, asked: tuple[str, ...]) -> None:
+    spend = ("--epsilon", "60", "--format", "json")
+    far = cli("graph", *asked, *SOURCES, *spend, "--counted", "engine")
+    assert far.code == 0
+    near = cli("graph", *asked, *SOURCES, *spend)
+    assert near.json == far.json
+    assert "140" in cli("budget", "--ledger", "ring.ledger").out
+
+
+def test_a_plan_says_what_an_engine_cannot_count(cli: Any) -> None:
+    plan = ("graph", "plan", "ring")
+    public = ("--policy", "ring.toml", "--epsilon", "1", "--counted", "engine")
+    assert cli(*plan, "triangles", *public).code == 0
+    for statistic in ("4-cycles", "cuts"):
+        refused = cli(*plan, statistic, *public)
+        assert refused.code != 0 and "memory" in refused.err
+
+
 def test_refusals_are_one_line_and_cost_nothing(cli: Any) -> None:
     for asked, words in (
         (("count", "ring", "pagerank", *SOURCES, "--epsilon", "1"), "no statistic"),

@@ -151,7 +151,7 @@ class PrivateGraph:
         `QueryError` if there is no such column. Raises as `count`, also where people are protected. Source:
         ``proofs/graph_mixing.md``.
         """
-        self._check_in_memory("mixing")
+        _check_in_memory("mixing", self.counted)
         return self.session.answer(ReleaseMixing(self.name, attribute, spend), idempotency_key=idempotency_key)
 
     def cuts(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphCuts:
@@ -162,7 +162,7 @@ class PrivateGraph:
         graph of more than 16,384 vertices, and for an ε below 0.001. Raises as `count`, also where people are
         protected. Source: ``proofs/graph_cuts.md``.
         """
-        self._check_in_memory("cuts")
+        _check_in_memory("cuts", self.counted)
         return self.session.answer(ReleaseCuts(self.name, spend), idempotency_key=idempotency_key)
 
     def synthetic(self, spend: Loss, *, idempotency_key: str | None = None) -> GraphSynthesis:
@@ -172,7 +172,7 @@ class PrivateGraph:
         noisy numbers alone. Its vertices are nobody. Raises as `count`. Source: Seshadhri, Kolda and Pinar 2012 for the
         generator; ``proofs/graph_synthetic.md``.
         """
-        self._check_in_memory("synthetic")
+        _check_in_memory("synthetic", self.counted)
         return self.session.answer(SynthesizeGraph(self.name, spend), idempotency_key=idempotency_key)
 
     def features(
@@ -206,7 +206,7 @@ class PrivateGraph:
 
         Source: Sajadmanesh, Shamsabadi, Bellet and Gatica-Perez 2023; ``proofs/graph_features.md``.
         """
-        self._check_in_memory("features")
+        _check_in_memory("features", self.counted)
         asked = AggregateFeatures(self.name, vectors, spend, hops)
         return self.session.answer(asked, idempotency_key=idempotency_key)
 
@@ -226,8 +226,6 @@ class PrivateGraph:
         vertices. It changes no noise. Raises as `count`, `mixing` and `cuts` do before their charge, and
         `ParameterError` for another assumption, any where the noise is public, and an attribute of what has none.
         """
-        if statistic in ("mixing", "cuts"):
-            self._check_in_memory(statistic)
         asked = _asked(self.name, statistic, spend, cap, attribute, counted=self.counted)
         return _plan_of(self.session.prepare(asked), assume)
 
@@ -248,14 +246,6 @@ class PrivateGraph:
             f"One {one} is protected with {in_words(spend)}. A person with {edges:,} {one}s is protected with "
             f"{in_words(together)}."
         )
-
-    def _check_in_memory(self, asked: str) -> None:
-        """Raise `QueryError` if the graph is to be counted in its engine, which cannot answer this."""
-        if self.counted == "engine":
-            raise QueryError(
-                f'{asked} reads the edges into memory: open the graph with counted="memory", or count triangles, '
-                "stars, edges or degrees, which an engine does"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,11 +292,11 @@ def plan_graph(  # noqa: PLR0913 — what `PrivateGraph.plan` takes
     *,
     cap: Cap | None = None,
     attribute: str | None = None,
+    counted: Counted = "memory",
 ) -> GraphPlan | MixingPlan | CutsPlan | NodePlan:
     """The plan of `PrivateGraph.plan` under a policy alone, before there is a source or a ledger. Raises as that."""
-    return _plan_of(
-        _asked(graph, statistic, spend, cap, attribute, counted="memory").prepare(Terms.of_policy(policy)), assume
-    )
+    asked = _asked(graph, statistic, spend, cap, attribute, counted=counted)
+    return _plan_of(asked.prepare(Terms.of_policy(policy)), assume)
 
 
 def _asked(  # noqa: PLR0913
@@ -318,11 +308,22 @@ def _asked(  # noqa: PLR0913
         raise ParameterError(f"an attribute is for mixing, not for {statistic}: leave it out")
     if statistic in ("mixing", "cuts") and cap is not None:
         raise ParameterError(f"{statistic} needs no cap: leave it out")
+    if statistic in ("mixing", "cuts"):
+        _check_in_memory(statistic, counted)
     if statistic == "cuts":
         return ReleaseCuts(graph, spend)
     if attribute is not None:
         return ReleaseMixing(graph, attribute, spend)
     return CountGraph(graph, statistic, spend, cap, counted)
+
+
+def _check_in_memory(asked: str, counted: Counted) -> None:
+    """Raise `QueryError` if the graph is to be counted in its engine, which cannot answer this."""
+    if counted == "engine":
+        raise QueryError(
+            f'{asked} reads the edges into memory: open the graph with counted="memory", or count triangles, '
+            "stars, edges or degrees, which an engine does"
+        )
 
 
 def _plan_of(prepared: Any, assume: Mapping[str, float] | None) -> GraphPlan | MixingPlan | CutsPlan | NodePlan:

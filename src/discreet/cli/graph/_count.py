@@ -113,6 +113,7 @@ def plan(  # noqa: PLR0913 — an option each
             help="A public guess of how far one edge moves the statistic around this graph, to see the error.",
         ),
     ] = None,
+    counted: CountedOption = "memory",
     form: ShapeOption = Shape.table,
 ) -> None:
     """Say what a count, mixing or cuts of a graph would measure and how wrong it would be: for nothing."""
@@ -124,7 +125,9 @@ def plan(  # noqa: PLR0913 — an option each
         None if sensitivity is None else {"sensitivity": sensitivity},
         needed_spend(epsilon, rho, mu, delta),
     )
-    planned = graphs.plan(load_policy(policy), graph, statistic, spend, assumed, cap=cap, attribute=attribute)
+    planned = graphs.plan(
+        load_policy(policy), graph, statistic, spend, assumed, cap=cap, attribute=attribute, counted=counted
+    )
     if form is Shape.json:
         print_json(planned.to_dict())
     else:
