@@ -159,7 +159,7 @@ def _check_leaves(select: exp.Select, *, parameters: bool) -> None:
             raise refuse("a constant that is not a number, a date or a plain text in single quotes")
         if isinstance(node, exp.Parameter) or (isinstance(node, exp.Placeholder) and not parameters):
             raise QueryError(
-                f"the query has a parameter, {node.sql(dialect='duckdb')}, without a value: write a constant, or "
+                f"a parameter ({node.sql(dialect='duckdb')}) is not supported without a value: write a constant, or "
                 "discreet.bind(query, …), which puts constants in the places of ?, $1 and :name"
             )
 
