@@ -127,7 +127,7 @@ REFUSED = [
     ("SELECT DISTINCT ON (plan) plan, COUNT(*) FROM people GROUP BY plan", "DISTINCT"),
     ("SELECT COUNT(*) FROM people QUALIFY TRUE", "QUALIFY"),
     ("SELECT COUNT(*) FROM people WINDOW w AS ()", "WINDOW"),
-    ("SELECT COUNT(*) FROM people LIMIT 1 OFFSET 1", "OFFSET"),
+    ("SELECT COUNT(*) FROM people LIMIT 1 OFFSET -1", "OFFSET"),
     ("SELECT COUNT(*) FROM people USING SAMPLE 10%", "SAMPLE"),
     ("SELECT COUNT(*) FROM people TABLESAMPLE (10)", "SAMPLE"),
     ("SELECT COUNT(*) INTO x FROM people", "INTO"),

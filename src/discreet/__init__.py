@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         solve,
         tradeoff,
     )
-    from discreet.query import Plan, Release, Suggestion
+    from discreet.query import Plan, Release, Suggestion, bind
     from discreet.session import Session, connect
 
 
@@ -84,6 +84,7 @@ __all__ = [
     "approx",
     "attack",
     "audit",
+    "bind",
     "bounded_range",
     "connect",
     "datasets",
@@ -142,7 +143,7 @@ _HOMES = {
         "solve",
         "tradeoff",
     ),
-    "query": ("Plan", "Release", "Suggestion"),
+    "query": ("Plan", "Release", "Suggestion", "bind"),
     "session": ("Session", "connect"),
 }
 _MODULES = (

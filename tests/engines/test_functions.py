@@ -211,7 +211,7 @@ ONE += "".join(f"|{entry.names[0]}({{n}})" for entry in FUNCTIONS if entry.nativ
 TWO = "{n} + {k}|{n} - {k}|{n} * {k}|{n} / {k}|{n} % {k}|POWER({n}, {k})|GREATEST({n}, {k})|LEAST({n}, {k}, NULL)|"
 TWO += "{n} = {k}|{n} < {k}|{n} <> {k}|{n} <= {k}|{n} >= {k}|{n} IS DISTINCT FROM {k}|"
 TWO += "{n} IS NOT DISTINCT FROM {k}|NULLIF({n}, {k})|COALESCE({n}, {k})"
-TEXT = "LOWER({s})|UPPER({s})|LENGTH({s})|LEAST(LENGTH({s}), 10)|TRIM({s})|TRIM({s}, 'xa')|LTRIM({s})|"
+TEXT = "LOWER({s})|UPPER({s})|LENGTH({s})|STRLEN({s})|LEAST(LENGTH({s}), 10)|TRIM({s})|TRIM({s}, 'xa')|LTRIM({s})|"
 TEXT += "RTRIM({s}, ' é')|"
 TEXT += (
     "REVERSE({s})|SUBSTRING({s}, 2, 3)|SUBSTR({s}, -2)|SUBSTRING({s}, 0, 2)|LEFT({s}, 2)|LEFT({s}, -1)|RIGHT({s}, 2)|"
@@ -383,7 +383,8 @@ def test_sums_lie_in_their_bounds(engine: Any, chunk: int) -> None:
 PLAIN = (
     "ABS(f)|SIGN(f)|ROUND(f)|ROUND(f, 2)|FLOOR(f)|CEIL(f)|TRUNC(f)|EXP(f)|f * 2|f + 1|f / 3|f / 0.0|LOWER(s)|"
     "UPPER(s)|"
-    "LENGTH(s)|TRIM(s)|LTRIM(s)|TRIM(s, 'a')|REVERSE(s)|LEFT(s, 2)|RIGHT(s, 2)|LEFT(s, -1)|SUBSTRING(s, 2, 3)|"
+    "LENGTH(s)|STRLEN(s)|TRIM(s)|LTRIM(s)|TRIM(s, 'a')|REVERSE(s)|LEFT(s, 2)|RIGHT(s, 2)|LEFT(s, -1)|"
+    "SUBSTRING(s, 2, 3)|"
     "SUBSTR(s, -2)|"
     "STARTS_WITH(s, 'f')|ENDS_WITH(s, 'n')|CONTAINS(s, 'é')|STRPOS(s, 'a')|s LIKE '%a%'|s ILIKE '%E%'|YEAR(d)|"
     "WEEK(d)|MONTH(m)|"

@@ -135,7 +135,7 @@ REFUSED = {
     f"SELECT n, RANK() OVER (ORDER BY n) AS r FROM ({INNER})": "compute shares, ranks",
     f"SELECT n / SUM(n) OVER () AS r FROM ({INNER})": "compute shares, ranks",
     f"SELECT n FROM ({INNER}) QUALIFY n > 2": "QUALIFY",
-    f"SELECT n FROM ({INNER}) LIMIT 2 OFFSET 1": "OFFSET",
+    f"SELECT n FROM ({INNER} OFFSET 2) LIMIT 2": "put the LIMIT last",
     f"SELECT n FROM ({INNER}) TABLESAMPLE 10 PERCENT": "sample|SAMPLE",
     f"SELECT n FROM ({INNER}) WHERE n > (SELECT COUNT(*) FROM t)": "sub-query outside FROM",
     f"SELECT q.n FROM ({INNER}) AS q JOIN t ON q.k = t.k": "group by the person",

@@ -129,7 +129,7 @@ def _find(text: str) -> object:
     [
         ("MEDIN(x)", "MEDIAN"),
         ("AVGG(x)", "AVG"),
-        ("MEAN(x)", "AVG"),
+        ("AVERAGE(x)", "AVG"),
         ("STD(x)", "STDDEV"),
         ("VARIENCE(x)", "VARIANCE"),
         ("QUANTIL_CONT(x, 0.5)", "QUANTILE_CONT"),

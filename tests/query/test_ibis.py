@@ -322,7 +322,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "sorted after a limit": (lambda: BY_CITY.limit(2).order_by("n"), "put the LIMIT last"),
     "filtered after a limit": (lambda: BY_CITY.limit(2).filter(_.n > 3), "put the LIMIT last"),
     "limited after a limit": (lambda: BY_CITY.limit(5).mutate(k=_.n + 1).limit(2), "put the LIMIT last"),
-    "an offset": (lambda: BY_CITY.limit(2, offset=1), "OFFSET"),
     "a limit of rows": (lambda: o.limit(3).count(), "LIMIT in a sub-query"),
     "a sample": (lambda: o.sample(0.5).count(), "sample"),
     "a cross join": (lambda: o.cross_join(people).count(), "CROSS JOIN"),

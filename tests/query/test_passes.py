@@ -23,6 +23,7 @@ GOLDEN = Path(__file__).parent / "golden"
 NAMES = (
     "resolve_names",
     "expand_references",
+    "without_constant_keys",
     "spell_quantiles",
     "canonicalize",
     "spell_grouping_sets",

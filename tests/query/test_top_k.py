@@ -107,9 +107,11 @@ def test_which_queries_are_bought_as_a_choice_of_keys(text: str) -> None:
     assert bought(plan_of(text, dp.rho("0.5", 1e-6))) == ASKED[text]
 
 
-def test_offset_is_refused_as_ever() -> None:
-    with pytest.raises(dp.QueryError, match="OFFSET"):
-        plan_of(f"{TOP} OFFSET 1")
+def test_what_offset_drops_is_chosen_too() -> None:
+    assert bought(plan_of(f"{TOP} OFFSET 2", dp.rho("0.5", 1e-6))) == 5
+    for offset in ("2.5", "-1", "k", "'3'"):
+        with pytest.raises(dp.QueryError, match="OFFSET"):
+            plan_of(f"{TOP} OFFSET {offset}")
 
 
 def test_limit_is_refused_as_ever() -> None:

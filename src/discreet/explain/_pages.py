@@ -11,7 +11,7 @@ from typing import Any
 from discreet.local.examples import examples as schemes
 from discreet.mechanisms.examples import Example, examples
 from discreet.privacy import in_words
-from discreet.query import FUNCTIONS, PAIRS, QUANTILE_NAMES, REFUSED, STATISTIC_NAMES, STATISTICS
+from discreet.query import FUNCTIONS, PAIRS, QUANTILE_NAMES, REFUSED, STATISTIC_NAMES, STATISTICS, STATISTICS_ELSEWHERE
 
 __all__ = ["catalogue", "with_tables"]
 
@@ -142,18 +142,24 @@ def _bytes(width: int) -> str:
 
 
 def _statistics() -> str:
-    rows = [("COUNT(*)", "rows that count"), ("COUNT(DISTINCT x)", "distinct values; of the person's column, people")]
+    rows = [("COUNT(*)", "rows that count"), ("COUNT(DISTINCT x)", _DISTINCT)]
     for name in dict.fromkeys(STATISTICS.values()):
         if name in PAIRS:
             does, signature = "over rows where neither is null, from " + _moments(PAIRS[name]), f"{name}(y, x)"
         else:
             does = _ALONE.get(name, "from the count, the sum and the sum of squares")
             signature = f"{name}({'a' if name == 'COUNT_IF' else 'x'})"
-        names = tuple(other for other, kind in STATISTIC_NAMES.items() if kind == name)
+        names = (
+            *(other for other, kind in STATISTIC_NAMES.items() if kind == name),
+            *(other for other, kind in STATISTICS_ELSEWHERE.items() if kind == name),
+        )
         rows.append((signature, does + _also(names, signature)))
     return _table(("statistic", "is"), [*rows, *_QUANTILES])
 
 
+_DISTINCT = "distinct values; of the person's column, people; also " + ", ".join(
+    other for other, kind in STATISTICS_ELSEWHERE.items() if kind == "COUNT(DISTINCT x)"
+)
 _ALONE = {
     "COUNT": "rows where x is not null",
     "COUNT_IF": "rows that satisfy a; any statistic takes FILTER (WHERE a)",

@@ -40,8 +40,10 @@ from discreet.query.measures._scored import scored_rows
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
+from discreet.query.parse._parameters import Constant, bind
 from discreet.query.parse._parse import parse
 from discreet.query.parse._refusals import REFUSED
+from discreet.query.parse._spellings import STATISTICS_ELSEWHERE
 from discreet.query.passes._names import expand_references, match_name
 from discreet.query.passes._quantiles import QUANTILE_NAMES
 from discreet.query.relations._nodes import (
@@ -79,6 +81,7 @@ __all__ = [
     "REFUSED",
     "SQL",
     "STATISTICS",
+    "STATISTICS_ELSEWHERE",
     "STATISTIC_NAMES",
     "Bias",
     "BoundedAggregate",
@@ -86,6 +89,7 @@ __all__ = [
     "Cells",
     "CodedCells",
     "Computed",
+    "Constant",
     "Count",
     "Cut",
     "Distinct",
@@ -133,6 +137,7 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
+    "bind",
     "category_column",
     "check_level",
     "coded_rows",

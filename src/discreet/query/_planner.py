@@ -24,7 +24,7 @@ from discreet.query.measures._bounded import (
     public_groups,
 )
 from discreet.query.measures._footprint import with_bounded_footprint
-from discreet.query.measures._keys import check_number_of_keys, grouped_by_all, keys_by_name
+from discreet.query.measures._keys import check_number_of_keys, grouped_by_all, keys_by_name, without_constant_keys
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._ibis import Query, text_of
 from discreet.query.parse._parse import SUPPORTED, TOO_DEEP, check_block, check_depth, check_understood, parse, refuse
@@ -56,6 +56,7 @@ _NAMES: tuple[Pass, ...] = (
     lambda select, _: expand_references(select),
 )
 _SPELLINGS: tuple[Pass, ...] = (
+    lambda select, _: without_constant_keys(select),
     lambda select, _: spell_quantiles(select),
     lambda select, _: canonicalize(select),
     lambda select, _: spell_grouping_sets(select),

@@ -46,7 +46,7 @@ REJECTIONS = (
     rejection("SELECT city, COUNT(*) FROM customers GROUP BY city LIMIT 1.5", "LIMIT"),
     rejection("SELECT city, COUNT(*) FROM customers GROUP BY city LIMIT -1", "LIMIT"),
     rejection("SELECT city, COUNT(*) FROM customers GROUP BY city LIMIT (SELECT COUNT(*) FROM customers)"),
-    rejection("SELECT COUNT(*) FROM customers OFFSET 1", "OFFSET"),
+    rejection("SELECT COUNT(*) FROM customers OFFSET -1", "OFFSET"),
     rejection("SELECT city + 1, COUNT(*) FROM customers GROUP BY city", "city"),
     rejection("SELECT COUNT(*) + city FROM customers GROUP BY city", "city", "number"),
     rejection("SELECT city, COUNT(*) FROM customers GROUP BY city WITH ROLLUP", "ROLLUP (a, b)"),

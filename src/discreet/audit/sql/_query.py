@@ -328,7 +328,7 @@ def _finished(plan: Plan, noisy: Sequence[list[list[Group]] | Output]) -> list[O
     return [next(answers) if isinstance(groups, list) else groups for groups in noisy]
 
 
-_ACROSS = ("having", "order", "limit")
+_ACROSS = ("having", "order", "limit", "offset")
 """The clauses that choose among the rows of one output, as several levels put them in an order."""
 
 

@@ -35,7 +35,8 @@ TEXTS: Mapping[str, Rendering] = {
     **{
         name.upper(): strings(name)
         for name in (
-            "lower", "upper", "reverse", "length", "trim", "ltrim", "rtrim", "starts_with", "ends_with", "contains",
+            *("lower", "upper", "reverse", "length", "strlen", "trim", "ltrim", "rtrim"),
+            *("starts_with", "ends_with", "contains"),
         )
     },
     "POSITION": strings("strpos"),

@@ -53,6 +53,10 @@ def _length(call: Call, writer: Writer, _: Write) -> str:
     return f"CAST(char_length({writer.value(call.args[0], 'string')}) AS bigint)"
 
 
+def _bytes(call: Call, writer: Writer, _: Write) -> str:
+    return f"CAST(octet_length(convert_to({writer.value(call.args[0], 'string')}, 'UTF8')) AS bigint)"
+
+
 def _position(call: Call, writer: Writer, _: Write) -> str:
     return f"CAST({strings('strpos')(call, writer, _)} AS bigint)"
 
@@ -90,6 +94,7 @@ def texts(casing: str) -> Mapping[str, Rendering]:
         "UPPER": change("upper"),
         "REVERSE": strings("reverse"),
         "LENGTH": _length,
+        "STRLEN": _bytes,
         "TRIM": strings("btrim"),
         "LTRIM": strings("ltrim"),
         "RTRIM": strings("rtrim"),

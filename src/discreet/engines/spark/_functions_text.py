@@ -96,6 +96,7 @@ def _concat(call: Call, writer: Writer, _: Write) -> str:
 
 TEXTS: Mapping[str, Rendering] = {
     **{name.upper(): strings(name) for name in ("lower", "upper", "reverse", "length", "contains")},
+    "STRLEN": strings("octet_length"),
     "STARTS_WITH": strings("startswith"),
     "ENDS_WITH": strings("endswith"),
     "TRIM": _trimmed("BOTH"),

@@ -40,8 +40,8 @@ def top_rows(select: exp.Select, bounded: BoundedAggregate, aggregates: Sequence
     """The keys that a SELECT over extracted aggregates wants first by a count; None if none, or if it wants all.
 
     The count is the first term of ORDER BY, alone and descending, whichever count it is; nulls and further terms do not
-    matter, as counts are not null, and ties are for the noisy rows to break. HAVING may need more keys than LIMIT has,
-    and private keys are discovered, so neither is a case for a choice.
+    matter, as counts are not null, and ties are for the noisy rows to break. What OFFSET drops are keys that are wanted
+    too. HAVING may need more keys than LIMIT has, and private keys are discovered, so neither is a case for a choice.
     """
     order, limit, having = (select.args.get(name) for name in ("order", "limit", "having"))
     keys = public_groups(bounded.keys)
@@ -52,7 +52,7 @@ def top_rows(select: exp.Select, bounded: BoundedAggregate, aggregates: Sequence
     if not first.args.get("desc") or not isinstance(leaf, exp.Placeholder):
         return None
     aggregate = aggregates[int(leaf.name[1:])]
-    rows = row_limit(limit) or 0
+    rows = (row_limit(limit) or 0) + (row_limit(select.args.get("offset")) or 0)
     if aggregate.kind != "COUNT" or aggregate.count is None or not 0 < rows < keys:
         return None
     return TopRows(aggregate.count, rows, keys)

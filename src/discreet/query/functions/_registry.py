@@ -40,7 +40,6 @@ _INSTEAD: Mapping[str, str] = {
     "ESCAPE": "use CONTAINS or STARTS_WITH for a text that holds % or _",
     "PAD": "it makes texts of any length; use CONCAT",
     "REPEAT": "it makes texts of any length; use CONCAT",
-    "PI": "write 3.141592653589793",
     **dict.fromkeys(("CONCATWS", "FORMAT", "PRINTF"), "use CONCAT"),
     **dict.fromkeys(("BRACKET", "MID"), "use SUBSTRING"),
     **dict.fromkeys(("SPLIT", "SPLITPART"), "use SUBSTRING and STRPOS"),

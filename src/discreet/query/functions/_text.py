@@ -99,6 +99,10 @@ def _backwards(value: str) -> str:
     return value[::-1]
 
 
+def _bytes(value: str) -> int:
+    return len(value.encode())
+
+
 def _count(_: Call, __: Scope) -> Range:
     return Range(Fraction(0), math.inf, integer=True)
 
@@ -147,6 +151,11 @@ TEXTS = (
         "how many characters (code points) a text has",
         "0 up; wrap it in LEAST(…, n) to sum it", "null where s is", takes("string", gives="number"), (1, 1),
         _count, evaluate=len, exact="always",
+    ),
+    Function(
+        ("STRLEN", "OCTET_LENGTH", "BYTE_LENGTH"), "STRLEN(s)", "how many bytes a text has in UTF-8",
+        "0 up; wrap it in LEAST(…, n) to sum it", "null where s is", takes("string", gives="number"), (1, 1),
+        _count, evaluate=_bytes, exact="always",
     ),
     _trimmed("TRIM", "the text without leading and trailing", _strip),
     _trimmed("LTRIM", "the text without leading", _lstrip),

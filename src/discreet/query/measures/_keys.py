@@ -11,10 +11,11 @@ from discreet.query.measures._bounded import GroupKey
 from discreet.query.parse._parse import refuse
 from discreet.query.parse._trees import Texts, transformed
 
-__all__ = ["check_number_of_keys", "grouped_by_all", "keys_by_name"]
+__all__ = ["check_number_of_keys", "grouped_by_all", "keys_by_name", "without_constant_keys"]
 
 _MOST_KEYS = 100
-_AFTER_NOISE = ("having", "order", "limit")
+_CONSTANTS = (exp.Literal, exp.Boolean, exp.Null)
+_AFTER_NOISE = ("having", "order", "limit", "offset")
 
 
 def check_number_of_keys(keys: int) -> None:
@@ -39,10 +40,25 @@ def grouped_by_all(select: exp.Select) -> exp.Select:
     return select
 
 
+def without_constant_keys(select: exp.Select) -> exp.Select:
+    """GROUP BY without its constants, which make no groups: by constants alone, all rows are one group.
+
+    >>> without_constant_keys(exp.maybe_parse("SELECT 1, city FROM t GROUP BY 1, city", into=exp.Select)).sql()
+    'SELECT 1, city FROM t GROUP BY city'
+    """
+    group = select.args.get("group")
+    if group is None or not any(isinstance(key.unnest(), _CONSTANTS) for key in group.expressions):
+        return select
+    select = select.copy()
+    keys = [key for key in select.args["group"].expressions if not isinstance(key.unnest(), _CONSTANTS)]
+    select.set("group", exp.Group(expressions=keys) if keys else None)
+    return select
+
+
 def keys_by_name(select: exp.Select, keys: Sequence[GroupKey]) -> exp.Select:
     """What a SELECT does with its groups, with each expression that is grouped by as a column of its name.
 
-    These are the SELECT list, HAVING, ORDER BY and LIMIT.
+    These are the SELECT list, HAVING, ORDER BY, LIMIT and OFFSET.
     """
     swaps = {(type(key.expression), key.expression.sql()): key.name for key in keys}
     kinds = {kind for kind, _ in swaps}

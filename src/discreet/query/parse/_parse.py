@@ -12,6 +12,7 @@ from discreet.errors import QueryError
 from discreet.query.functions._registry import arguments_read
 from discreet.query.parse._parser import MAX_DEPTH, TOO_DEEP, parse_tokens, tokenize
 from discreet.query.parse._refusals import because
+from discreet.query.parse._spellings import known_spellings
 
 __all__ = [
     "SUPPORTED",
@@ -20,6 +21,7 @@ __all__ = [
     "check_depth",
     "check_understood",
     "parse",
+    "parsed",
     "refuse",
     "refuse_clauses",
 ]
@@ -29,7 +31,7 @@ SUPPORTED = (
     "Supported: SELECT of COUNT, COUNT(DISTINCT x), COUNT_IF, SUM, AVG, MEDIAN, MIN, MAX, QUANTILE_CONT, VARIANCE, "
     "STDDEV, COVAR, CORR and REGR functions, each with FILTER, arithmetic between them and ROUND, ABS, SQRT, COALESCE, "
     "GREATEST, LEAST and CASE of them, FROM tables and sub-queries, WHERE, GROUP BY with ROLLUP, "
-    "CUBE and GROUPING SETS, HAVING, ORDER BY, LIMIT."
+    "CUBE and GROUPING SETS, HAVING, ORDER BY, LIMIT, OFFSET."
 )
 
 _MAX_NODES = 5_000
@@ -56,7 +58,7 @@ _STATEMENTS = {
     ),
     *("VACUUM", "ANALYZE", "CHECKPOINT", "COMMENT", "GRANT", "PIVOT", "UNPIVOT"),
 }
-_CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit"}
+_CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
 _UNDERSTOOD = {
     *("this", "expression", "expressions", "alias", "quoted", "is_string", "to", "desc", "nulls_first"),
     *("ifs", "true", "default", "decimals"),
@@ -79,6 +81,11 @@ def parse(text: str) -> exp.Select:
     >>> parse("SELECT COUNT(*) FROM visits").sql()
     'SELECT COUNT(*) FROM visits'
     """
+    return known_spellings(parsed(text))
+
+
+def parsed(text: str, *, parameters: bool = False) -> exp.Select:
+    """The same as it is written; with `parameters`, it may have some."""
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise QueryError(f"a query is SQL text or an Ibis expression, got {type(text).__name__}")
     try:
@@ -105,7 +112,7 @@ def parse(text: str) -> exp.Select:
     if not isinstance(select, exp.Select):
         name = type(select).__name__.upper()
         raise refuse(name, "ANSWERS" if isinstance(select, exp.SetOperation) else name)
-    _check_leaves(select)
+    _check_leaves(select, parameters=parameters)
     return select
 
 
@@ -146,12 +153,15 @@ def check_depth(tree: exp.Expr) -> None:
         left += [(child, depth) for child in node.iter_expressions()]
 
 
-def _check_leaves(select: exp.Select) -> None:
+def _check_leaves(select: exp.Select, *, parameters: bool) -> None:
     for node in select.walk():
         if isinstance(node, _LITERALS):
             raise refuse("a constant that is not a number, a date or a plain text in single quotes")
-        if isinstance(node, exp.Placeholder | exp.Parameter):
-            raise refuse(f"a parameter ({node.sql()})")
+        if isinstance(node, exp.Parameter) or (isinstance(node, exp.Placeholder) and not parameters):
+            raise QueryError(
+                f"a parameter ({node.sql(dialect='duckdb')}) is not supported without a value: write a constant, or "
+                "discreet.bind(query, …), which puts constants in the places of ?, $1 and :name"
+            )
 
 
 def _check_statement(tokens: list[Token]) -> None:
@@ -183,7 +193,7 @@ def _problem(error: SqlglotError) -> str:
 
 
 _READ = ("expressions", "from_", "joins", "with_", "where", "group", "having", "distinct")
-_LAST = ("order", "limit")
+_LAST = ("order", "limit", "offset")
 _NAMES = {
     "with_": "WITH",
     "joins": "JOIN",
@@ -209,7 +219,7 @@ def refuse_clauses(node: exp.Expr, known: Iterable[str], where: str) -> None:
 
 
 def check_block(select: exp.Select, *, nested: bool) -> None:
-    """Raise `QueryError` for a clause that no pass reads; in a sub-query, also for ORDER BY and LIMIT."""
+    """Raise `QueryError` for a clause that no pass reads; in a sub-query, also for ORDER BY, LIMIT and OFFSET."""
     known = _READ if nested else (*_READ, *_LAST)
     refuse_clauses(select, known, "a sub-query" if nested else "a query")
     for name in (*_READ, *_LAST):

@@ -50,8 +50,8 @@ REFUSED = (
         ("KURTOSIS", "SKEWNESS", "ENTROPY", "MAD", "PRODUCT", "GEOMEAN", "BITWISEANDAGG", "BITWISEORAGG"),
     ),
     Refused(
-        "APPROX_COUNT_DISTINCT(x), APPROX_TOP_K(x, k)",
-        "write COUNT(DISTINCT x), or GROUP BY x ORDER BY COUNT(*) DESC LIMIT k: both are approximate anyway",
+        "APPROX_TOP_K(x, k), APPROX_COUNT_DISTINCT(x, accuracy)",
+        "write GROUP BY x ORDER BY COUNT(*) DESC LIMIT k, or COUNT(DISTINCT x): both are approximate anyway",
         ("APPROXDISTINCT", "APPROXTOPK", "APPROXTOPSUM"),
     ),
     Refused(
@@ -90,9 +90,9 @@ REFUSED = (
         "its rows would depend on several people; add the person to its GROUP BY, or compute from its release",
     ),
     Refused(
-        "ORDER BY and LIMIT in a sub-query",
+        "ORDER BY, LIMIT and OFFSET in a sub-query",
         "which rows are left would depend on other people; use WHERE",
-        ("ORDER", "LIMIT"),
+        ("ORDER", "LIMIT", "OFFSET"),
     ),
     Refused("UNION, INTERSECT, EXCEPT", "rows of different people would meet; write UNION ALL", ("UNION",)),
     Refused("UNION ALL of two answers", "ask the queries one by one: each is charged on its own", ("ANSWERS",)),
@@ -102,11 +102,6 @@ REFUSED = (
         ("ROLLUP", "CUBE", "GROUPINGSETS", "GROUPING"),
     ),
     Refused("WITH RECURSIVE", "its size has no bound; write the steps out as joins", ("RECURSIVE",)),
-    Refused(
-        "OFFSET",
-        "it is free to ask for more rows with LIMIT and to drop the first ones of the release",
-        ("OFFSET",),
-    ),
     Refused(
         "samples of rows",
         "a sample of the caller's making would be charged as the whole; leave it out",

@@ -168,7 +168,7 @@ def _spelling(grid: Sum) -> str:
     return grid.argument.sql()
 
 
-_ELSEWHERE = {"MEAN": "AVG", "AVERAGE": "AVG", "STD": "STDDEV", "VAR": "VARIANCE"}
+_ELSEWHERE = {"AVERAGE": "AVG", "STD": "STDDEV"}
 
 
 def _unknown(node: exp.Anonymous) -> QueryError:

@@ -119,8 +119,8 @@ def _with(select: exp.Select, above: exp.Expr | None, known: Sequence[exp.Expr])
 def _merged(core: exp.Select, layer: Layer) -> exp.Select:
     check_block(layer.select, nested=False)
     core = grouped_by_all(core)
-    above = {name: layer.select.args.get(name) for name in ("where", "order", "limit")}
-    if core.args.get("limit") is not None and any(above.values()):
+    above = {name: layer.select.args.get(name) for name in ("where", "order", "limit", "offset")}
+    if (core.args.get("limit") or core.args.get("offset")) and any(above.values()):
         raise QueryError(
             "the query filters, sorts or limits the rows that a LIMIT has left; put the LIMIT last, "
             "or do the rest with the release, which is free"
@@ -133,7 +133,7 @@ def _merged(core: exp.Select, layer: Layer) -> exp.Select:
         having = core.args.get("having")
         both = where.this if having is None else exp.and_(having.this.copy(), where.this.copy())
         merged.set("having", exp.Having(this=both))
-    for name in ("order", "limit"):
+    for name in ("order", "limit", "offset"):
         if body.args.get(name) is not None:
             merged.set(name, body.args[name])
     if sum(1 for _ in merged.walk()) > _MOST_PARTS:

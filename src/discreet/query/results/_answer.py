@@ -148,7 +148,7 @@ def _interval_names(name: str, taken: AbstractSet[str]) -> tuple[str, str]:
 def answer(
     select: exp.Select, levels: Sequence[Level], aggregates: Sequence[Aggregate], groups: Sequence[Sequence[Group]]
 ) -> Answer:
-    """Read the aggregates off the noisy sums, compute the result's columns, then HAVING, ORDER BY and LIMIT.
+    """Read the aggregates off the noisy sums, compute the result's columns, then HAVING, ORDER BY, OFFSET and LIMIT.
 
     `groups` has those of each level; their rows follow one another, with null for a key that their level does not have.
     Raises `QueryError` for an expression that is not one of aggregates and keys; see `evaluate`.
@@ -195,23 +195,24 @@ def answer(
 
 def _by_noise(select: exp.Select, levels: Sequence[Level]) -> bool:
     """Whether the query picks rows by what noise is part of, where they were not chosen before the noise was drawn."""
-    having, order, limit = (select.args.get(name) for name in ("having", "order", "limit"))
+    having, order, limit, offset = (select.args.get(name) for name in ("having", "order", "limit", "offset"))
     if having is not None and having.find(exp.Placeholder):
         return True
+    if order is None or order.find(exp.Placeholder) is None:
+        return False
     chosen = all(level.noise is not None and level.noise.top_keys is not None for level in levels)
-    return limit is not None and order is not None and order.find(exp.Placeholder) is not None and not chosen
+    return offset is not None or (limit is not None and not chosen)
 
 
 def _arrange(select: exp.Select, rows: Rows) -> Values:
-    having, order, limit = (select.args.get(name) for name in ("having", "order", "limit"))
+    having, order, limit, offset = (select.args.get(name) for name in ("having", "order", "limit", "offset"))
     positions = pa.array(range(rows.size), pa.int64())
     if order is not None:
         positions = sort_rows(order.expressions, rows.column, rows.size)
     if having is not None:
         keep = keep_rows(having.this, rows.column)
         positions = positions.filter(pc.take(keep, positions))
-    count = row_limit(limit)
-    return positions if count is None else positions.slice(0, count)
+    return positions.slice(min(row_limit(offset) or 0, len(positions)), row_limit(limit))
 
 
 def _reads_quantile(node: exp.Expr, aggregates: Mapping[str, Aggregate]) -> bool:

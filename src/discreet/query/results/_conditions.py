@@ -57,13 +57,14 @@ def sort_rows(order: list[exp.Expr], leaf: Leaf, rows: int) -> Values:
 
 
 def row_limit(limit: exp.Expr | None) -> int | None:
-    """The number after LIMIT; raises `QueryError` unless it is a whole number."""
+    """The number after LIMIT, or after OFFSET; raises `QueryError` unless it is a whole number."""
     if limit is None:
         return None
     count = limit.expression
     integer = isinstance(count, exp.Literal) and not count.is_string and count.name.isdigit()
     if not integer or limit.args.get("limit_options"):
-        raise QueryError("LIMIT takes a whole number of rows")
+        name = "OFFSET" if isinstance(limit, exp.Offset) else "LIMIT"
+        raise QueryError(f"{name} takes a whole number of rows")
     return int(count.name) if len(count.name) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 
