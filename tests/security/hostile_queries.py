@@ -62,6 +62,18 @@ _FAN_OUT = (
     "SELECT SUM(a.nights) FROM stays a JOIN stays b ON a.person = b.person AND a.nights <= b.nights",
     "SELECT COUNT(*) FROM stays s LEFT JOIN patients p ON s.person = p.person",
     "SELECT COUNT(*) FROM patients p LEFT JOIN stays s ON s.person = p.person WHERE s.person IS NULL",
+    "SELECT COUNT(*) FROM patients NATURAL JOIN stays",
+    "SELECT COUNT(*) FROM patients a, patients b WHERE a.person = b.person",
+    (
+        "SELECT COUNT(*) FROM stays a, stays b, stays c, stays d WHERE d.person = a.person AND b.person = c.person "
+        "AND a.person = c.person"
+    ),
+    "SELECT COUNT(*) FROM stays s, wards w, wards v WHERE w.ward = v.ward AND s.ward = w.ward",
+    (
+        "SELECT SUM(a.nights) FROM stays a, stays b WHERE (a.person = b.person AND a.nights < b.nights) "
+        "OR (b.person = a.person AND a.cost > 5)"
+    ),
+    "SELECT COUNT(*) FROM patients p LEFT JOIN stays s ON p.person = s.person, wards w WHERE w.ward = s.ward",
     "SELECT COUNT(*) FROM stays JOIN wards ON stays.ward = wards.ward",
     "SELECT COUNT(*) FROM stays LEFT JOIN wards ON stays.ward = wards.ward",
     "SELECT SUM(nights * beds) FROM stays JOIN wards USING (ward)",
@@ -192,9 +204,25 @@ _WITNESSES = (
 _RELATIONS = (
     "SELECT COUNT(*) FROM patients, stays",
     "SELECT COUNT(*) FROM patients CROSS JOIN patients AS b",
+    "SELECT COUNT(*) FROM patients p CROSS JOIN wards w",
+    "SELECT COUNT(*) FROM patients, wards WHERE patients.note = 'x' AND wards.ward = 'x'",
+    "SELECT COUNT(*) FROM patients a, patients b WHERE a.age = b.age",
+    "SELECT COUNT(*) FROM patients a, patients b WHERE a.person = a.person AND b.person = 777",
+    "SELECT COUNT(*) FROM patients a, patients b WHERE a.person <> b.person",
+    "SELECT COUNT(*) FROM patients a, patients b WHERE NOT a.person <> b.person",
+    "SELECT COUNT(*) FROM patients a, patients b WHERE a.person = b.person + 0",
+    "SELECT COUNT(*) FROM patients a, stays b WHERE a.person = b.nights",
+    "SELECT COUNT(*) FROM patients a, stays b WHERE a.person = b.person OR a.age = b.nights",
+    "SELECT COUNT(*) FROM patients a, stays b WHERE (a.person = b.person AND a.age > 3) OR (a.age = b.nights)",
+    "SELECT COUNT(*) FROM patients a, stays b WHERE CASE WHEN a.person = b.person THEN TRUE END",
+    "SELECT COUNT(*) FROM patients a, stays b, patients c WHERE a.person = b.person AND b.cost = c.cost",
+    "SELECT COUNT(*) FROM patients a, wards w, stays b WHERE a.note = w.ward AND w.ward = b.ward",
+    "SELECT COUNT(*) FROM patients p, (SELECT nights FROM stays s WHERE s.person = p.person) t WHERE t.nights = p.age",
+    "SELECT COUNT(*) FROM wards w LEFT JOIN stays s ON s.ward = w.ward, patients p WHERE p.person = s.person",
+    "SELECT COUNT(*) FROM patients p LEFT JOIN stays s ON p.person = s.person, stays t WHERE t.person = s.person",
+    "SELECT COUNT(*) FROM (SELECT person AS n, name AS person FROM patients) a NATURAL JOIN patients",
     "SELECT COUNT(*) FROM patients POSITIONAL JOIN stays",
     "SELECT COUNT(*) FROM patients ASOF JOIN stays ON patients.person >= stays.person",
-    "SELECT COUNT(*) FROM patients NATURAL JOIN stays",
     "SELECT COUNT(*) FROM patients SEMI JOIN stays ON patients.age = stays.nights",
     "SELECT COUNT(*) FROM patients ANTI JOIN stays ON patients.age = stays.nights",
     "SELECT COUNT(*) FROM patients FULL OUTER JOIN stays ON patients.age = stays.nights",

@@ -197,7 +197,7 @@ _NAMES = {
     "pivots": "PIVOT",
     "order": "ORDER BY",
     "limit": "LIMIT",
-    "method": "NATURAL, ASOF or POSITIONAL",
+    "method": "ASOF or POSITIONAL",
 }
 
 

@@ -75,11 +75,15 @@ REFUSED = (
         ("SUBQUERY", "EXISTS"),
     ),
     Refused(
-        "CROSS JOIN, a comma between tables",
-        "one person could touch any number of rows; write JOIN … ON a.person = b.person",
+        "CROSS JOIN, a comma between tables, without an equality that ties them",
+        "one person could touch any number of rows; write WHERE a.person = b.person",
         ("CROSS",),
     ),
-    Refused("NATURAL and POSITIONAL JOIN", "name the columns: JOIN … USING (person)", ("METHOD",)),
+    Refused("POSITIONAL JOIN", "rows have no order; name the columns: JOIN … USING (person)", ("METHOD",)),
+    Refused(
+        "RIGHT JOIN beside a comma or CROSS JOIN",
+        "turn its tables round and write LEFT JOIN, or put the two into a sub-query",
+    ),
     Refused("FULL JOIN", "write LEFT JOIN, which keeps what is on the private side", ("FULL",)),
     Refused("SEMI and ANTI JOIN", "write JOIN (SELECT DISTINCT person …) or LEFT JOIN … IS NULL", ("SEMI", "ANTI")),
     Refused("ASOF and LATERAL JOIN", "rows of different people could meet; join on the person", ("ASOF", "LATERALS")),

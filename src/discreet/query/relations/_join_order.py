@@ -95,14 +95,14 @@ class _Sided:
 
 def _sided(tables: Sequence[Listed], conditions: Sequence[Condition]) -> list[_Sided]:
     owners = {name: place for place, table in enumerate(tables) for name in table.owned.names}
-    found: list[_Sided] = []
+    sided: list[_Sided] = []
     for each in conditions:
         node = each.node.unnest()
         sides = None
         if isinstance(node, exp.EQ):
             sides = _reads(node.left, owners), _reads(node.right, owners)
-        found.append(_Sided(each, key_of_condition(node), _reads(node, owners), sides))
-    return found
+        sided.append(_Sided(each, key_of_condition(node), _reads(node, owners), sides))
+    return sided
 
 
 def _reads(node: exp.Expr, owners: Mapping[str, int]) -> frozenset[int]:
@@ -185,7 +185,7 @@ class _Order:
         others = ", ".join(self.tables[place].alias for place in sorted(self.placed))
         return QueryError(
             f"no equality ties {left or self.tables[waiting[0]].alias} to {others}, so that one person could touch any "
-            "number of rows; write one in ON, or in WHERE outside OR, as in WHERE a.id = b.id"
+            "number of rows; write JOIN … ON a.id = b.id, or WHERE a.id = b.id outside OR"
         )
 
 
