@@ -63,6 +63,9 @@ _FAN_OUT = (
     "SELECT COUNT(*) FROM stays s LEFT JOIN patients p ON s.person = p.person",
     "SELECT COUNT(*) FROM patients p LEFT JOIN stays s ON s.person = p.person WHERE s.person IS NULL",
     "SELECT COUNT(*) FROM patients NATURAL JOIN stays",
+    "SELECT COUNT(*) FROM patients p SEMI JOIN stays s ON p.person = s.person AND s.ward = 'secret ward'",
+    "SELECT COUNT(*) FROM patients p ANTI JOIN stays s USING (person)",
+    "SELECT COUNT(*) FROM stays s ANTI JOIN stays t ON s.person = t.person AND s.ward = t.ward AND t.nights > 28",
     "SELECT COUNT(*) FROM patients a, patients b WHERE a.person = b.person",
     (
         "SELECT COUNT(*) FROM stays a, stays b, stays c, stays d WHERE d.person = a.person AND b.person = c.person "
@@ -225,6 +228,9 @@ _RELATIONS = (
     "SELECT COUNT(*) FROM patients ASOF JOIN stays ON patients.person >= stays.person",
     "SELECT COUNT(*) FROM patients SEMI JOIN stays ON patients.age = stays.nights",
     "SELECT COUNT(*) FROM patients ANTI JOIN stays ON patients.age = stays.nights",
+    "SELECT COUNT(*) FROM wards w ANTI JOIN stays s ON s.ward = w.ward",
+    "SELECT COUNT(*) FROM patients p ANTI JOIN patients q ON p.person = q.person AND p.cost < q.cost",
+    "SELECT COUNT(*) FROM stays s SEMI JOIN patients p ON p.person = 777",
     "SELECT COUNT(*) FROM patients FULL OUTER JOIN stays ON patients.age = stays.nights",
     "SELECT COUNT(*) FROM patients a JOIN patients b ON a.age = b.age",
     "SELECT COUNT(*) FROM patients a JOIN patients b ON a.name = b.name",

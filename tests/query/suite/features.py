@@ -30,6 +30,7 @@ Feature = Literal[
     "select distinct",
     "self joins",
     "string functions",
+    "semi joins",  # SEMI and ANTI JOIN
     "sub-queries",
     "top-k",  # the first keys by a count, chosen before noise
     "union all",

@@ -97,6 +97,16 @@ TEMPLATES: dict[str, tuple[str, str, frozenset[Feature]]] = {
         "k q p.pk",
         frozenset({"natural joins"}),
     ),
+    "semi": (
+        "people AS {0} SEMI JOIN orders AS o ON {0}.id = o.person AND o.x > 0 AND {0}.y < 1",
+        "k",
+        frozenset({"semi joins"}),
+    ),
+    "anti": (
+        "orders AS {0} ANTI JOIN orders AS o ON {0}.person = o.person AND {0}.k = o.q AND o.y > 0",
+        "k q",
+        frozenset({"semi joins"}),
+    ),
     "nested": ("(SELECT * FROM orders WHERE y > -9) AS {0}", "k q", frozenset({"sub-queries"})),
     "both": (
         "(SELECT w, k, x, y FROM orders UNION ALL SELECT w, k, x, y FROM people) AS {0}",

@@ -201,6 +201,47 @@ _LISTS = (
     ),
 )
 
+_HALVES = (
+    case("SELECT COUNT(*) FROM customers c SEMI JOIN orders o ON c.id = o.customer_id AND o.price > 100", "semi joins"),
+    case(
+        f"SELECT c.city, COUNT(*), SUM({{age}}) FROM customers c ANTI JOIN orders o "
+        f"ON c.id = o.customer_id AND o.channel = 'web'{_C_CITY} GROUP BY c.city",
+        "semi joins",
+    ),
+    case(
+        "SELECT COUNT(*), SUM({quantity}) FROM items SEMI JOIN products p ON product = p.id AND category = 'toy'",
+        "semi joins",
+        "paths",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*) FROM items ANTI JOIN products p ON product = p.id AND p.list_price > 30 WHERE quantity > 1",
+        "semi joins",
+        "paths",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*) FROM items i, orders o SEMI JOIN customers c ON c.id = o.customer_id AND c.age > 40 "
+        "WHERE i.order_id = o.id",
+        "semi joins",
+        "comma joins",
+        "paths",
+    ),
+    case(
+        "SELECT COUNT(*) FROM orders a ANTI JOIN orders b ON a.customer_id = b.customer_id AND a.id = b.id + 1 "
+        "AND b.price < 90 AND a.discount > 5",
+        "semi joins",
+        "self joins",
+    ),
+    case(
+        "SELECT COUNT(*) FROM orders o SEMI JOIN (SELECT customer_id, o.id FROM items, orders o WHERE order_id = o.id "
+        "AND quantity > 3) s ON o.customer_id = s.customer_id AND o.id = s.id",
+        "semi joins",
+        "comma joins",
+        "paths",
+    ),
+)
+
 _NESTED = (
     case("SELECT COUNT(*) FROM (SELECT * FROM orders WHERE price > 100) AS t", "sub-queries"),
     case("SELECT SUM(p) FROM (SELECT {price} AS p FROM orders) AS t", "sub-queries"),
@@ -346,4 +387,4 @@ _SETS = (
     ),
 )
 
-RELATIONS = (*_JOINS, *_PATHS, *_PUBLIC, *_LISTS, *_NESTED, *_PEOPLE, *_SETS)
+RELATIONS = (*_JOINS, *_PATHS, *_PUBLIC, *_LISTS, *_HALVES, *_NESTED, *_PEOPLE, *_SETS)

@@ -85,7 +85,11 @@ REFUSED = (
         "turn its tables round and write LEFT JOIN, or put the two into a sub-query",
     ),
     Refused("FULL JOIN", "write LEFT JOIN, which keeps what is on the private side", ("FULL",)),
-    Refused("SEMI and ANTI JOIN", "write JOIN (SELECT DISTINCT person …) or LEFT JOIN … IS NULL", ("SEMI", "ANTI")),
+    Refused(
+        "SEMI and ANTI JOIN of other people's rows, or of a public table by anything but its key",
+        "compare the person or the declared key, and give other conditions of one side alone",
+        ("SEMI", "ANTI"),
+    ),
     Refused("ASOF and LATERAL JOIN", "rows of different people could meet; join on the person", ("ASOF", "LATERALS")),
     Refused("joins of different people's rows", "one person could touch any number of rows; join on the person"),
     Refused("a public table on the left of LEFT JOIN", "it would show which of its rows have nobody; turn it round"),

@@ -19,6 +19,7 @@ from discreet.query.relations._group_by import group_rows, is_grouped
 from discreet.query.relations._join_order import Condition, Listed, is_unconditional, join_steps
 from discreet.query.relations._joins import join
 from discreet.query.relations._nodes import Computed, Filtered, Owned
+from discreet.query.relations._semi_joins import semi_join
 from discreet.query.relations._unions import stack
 
 __all__ = ["Binder", "source_of"]
@@ -115,6 +116,9 @@ class Binder:
     def _joined(self, left: Owned, scope: Scope, item: exp.Join, known: Tables) -> tuple[Owned, Scope]:
         side = _side(item)
         right, source = self._beside(scope.sources, item.this, known)
+        if side in _HALVES:
+            on, _ = _condition(item, scope, source, Scope((*scope.sources, source), scope.merged))
+            return semi_join(left, right, _understood(_required(on)), self.columns, anti=side == "ANTI"), scope
         if side == "RIGHT":
             left, scope = self._stored(left, scope)
         elif side:
@@ -126,9 +130,7 @@ class Binder:
         both = Scope((*beside.sources, *scope.sources) if side == "RIGHT" else (*scope.sources, source), scope.merged)
         on, merged = _condition(item, scope, source, both)
         both = replace(both, merged=both.merged | merged)
-        if on is None:
-            raise QueryError("JOIN needs ON or USING, which says what belongs together")
-        owned = join(*ends, _understood(on), self.columns, outer=bool(side))
+        owned = join(*ends, _understood(_required(on)), self.columns, outer=bool(side))
         if side:
             for each in lost.sources:
                 self.columns.forget_people(each.columns)
@@ -159,32 +161,36 @@ class Binder:
                     "RIGHT JOIN beside a comma or CROSS JOIN is not supported: write LEFT JOIN with its tables turned "
                     "round, or a sub-query of the two"
                 )
-            if side:
+            if side == "LEFT":
                 owned[i], stored = self._stored(owned[i], Scope((sources[i],)))
                 sources[i] = stored.sources[0]
         scope = Scope((sources[0],))
         conditions: list[Condition] = []
-        outer: dict[int, exp.Expr] = {}
+        later: dict[int, exp.Expr] = {}
         for i, item in enumerate(items, 1):
             both = Scope((*scope.sources, sources[i]), scope.merged)
             on, merged = _condition(item, scope, sources[i], both)
-            scope = replace(both, merged=both.merged | merged)
+            if _side(item) not in _HALVES:
+                scope = replace(both, merged=both.merged | merged)
             if _side(item):
-                if on is None:
-                    raise QueryError("JOIN needs ON or USING, which says what belongs together")
-                outer[i] = on
+                later[i] = _required(on)
             elif on is not None:
                 conditions += [Condition(part) for part in factored(on, key_of_condition)]
         conditions += _of_where(select, scope)
-        tables = [Listed(sources[i].alias, owned[i], outer.get(i)) for i in order]
+        tables = [Listed(sources[i].alias, owned[i], later.get(i)) for i in order]
         steps, left = join_steps(tables, conditions, self.columns)
         joined = owned[order[steps[0].place]]
         for step in steps[1:]:
             on = conjunction(step.on)
             assert on is not None
-            joined = join(joined, tables[step.place].owned, _understood(on), self.columns, outer=step.outer)
-            if step.outer:
-                self.columns.forget_people(sources[order[step.place]].columns)
+            place = order[step.place]
+            side, right, on = _side(items[place - 1]) if step.later else "", owned[place], _understood(on)
+            if side in _HALVES:
+                joined = semi_join(joined, right, on, self.columns, anti=side == "ANTI")
+                continue
+            joined = join(joined, right, on, self.columns, outer=bool(side))
+            if side:
+                self.columns.forget_people(sources[place].columns)
         if (rest := conjunction([each.node for each in left if each.written is None])) is not None:
             joined = self.filtered(joined, _understood(rest))
         body = select.copy()
@@ -256,16 +262,28 @@ class Binder:
         return replace(owned, relation=Filtered(owned.relation, condition))
 
 
+_HALVES = ("SEMI", "ANTI")
+"""Joins after which the columns of the right side cannot be named."""
+
+
 def _side(item: exp.Join) -> str:
-    """LEFT, RIGHT or nothing. Raises `QueryError` for other kinds of joins."""
+    """LEFT, RIGHT, SEMI, ANTI, or nothing of an inner join. Raises `QueryError` for other kinds of joins."""
     method = (item.method or "").upper()
     known = ("this", "on", "using", "side", "kind", *(("method",) if method == "NATURAL" else ()))
     refuse_clauses(item, known, "JOIN")
     side, kind = item.side.upper(), item.kind.upper()
+    if kind in _HALVES and side in ("", "LEFT"):
+        return kind
     cross = kind == "CROSS" and not (side or method or item.args.get("on") or item.args.get("using"))
     if side not in ("", "LEFT", "RIGHT") or not (cross or kind in ("", "INNER", "OUTER")):
         raise refuse(" ".join(word for word in (side, kind, "JOIN") if word), kind or side)
     return side
+
+
+def _required(on: exp.Expr | None) -> exp.Expr:
+    if on is None:
+        raise QueryError("JOIN needs ON or USING, which says what belongs together")
+    return on
 
 
 def _condition(item: exp.Join, scope: Scope, source: Source, both: Scope) -> tuple[exp.Expr | None, frozenset[str]]:

@@ -21,11 +21,11 @@ __all__ = ["Condition", "Listed", "Step", "is_unconditional", "join_steps"]
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A table of FROM: what it is called, its rows, and the condition of LEFT JOIN if it is joined by that."""
+    """A table of FROM: what it is called, its rows, and the condition of LEFT, SEMI or ANTI JOIN if it has one."""
 
     alias: str
     owned: Owned
-    outer: exp.Expr | None = None
+    later: exp.Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,14 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The next table to join, by its place in the list, on what, and whether by LEFT JOIN; the first has no `on`."""
+    """The next table to join, by its place in the list, and on what; the first has no `on`.
+
+    `later` says that it is joined as it is written, by LEFT, SEMI or ANTI JOIN.
+    """
 
     place: int
     on: tuple[exp.Expr, ...] = ()
-    outer: bool = False
+    later: bool = False
 
 
 def is_unconditional(item: exp.Join) -> bool:
@@ -77,8 +80,8 @@ def join_steps(
     """In which order the tables are joined and on what, and the conditions that are left for WHERE.
 
     The first table is one about people. The next is one that an equality ties to those before: along the person or a
-    path, then a public one by its declared key, then any other; and those of LEFT JOIN when nothing else is left that
-    can be joined. Raises `QueryError` for a table that no equality ties to the others.
+    path, then a public one by its declared key, then any other; and those of LEFT, SEMI and ANTI JOIN when nothing else
+    is left that can be joined. Raises `QueryError` for a table that no equality ties to the others.
     """
     return _Order(tables, columns, _sided(tables, conditions)).steps()
 
@@ -117,7 +120,7 @@ class _Order:
     placed: set[int] = field(default_factory=set)
 
     def steps(self) -> tuple[list[Step], list[Condition]]:
-        inner = [place for place, table in enumerate(self.tables) if table.outer is None]
+        inner = [place for place, table in enumerate(self.tables) if table.later is None]
         waiting = list(range(len(self.tables)))
         steps = [Step(min(inner, key=lambda place: (self._is_public(place), place)))]
         while True:
@@ -139,14 +142,14 @@ class _Order:
             self.pool = [each for each in self.pool if each.key not in on]
             return Step(place, tuple(on.values()))
         for place in waiting:
-            outer = self.tables[place].outer
-            if outer is not None and self._is_ready(outer, place):
-                return Step(place, (outer,), outer=True)
+            later = self.tables[place].later
+            if later is not None and self._is_ready(later, place):
+                return Step(place, (later,), later=True)
         raise self._untied(waiting)
 
     def _rank(self, place: int) -> int | None:
         """How well a table can be joined next, 0 best; None if no equality ties it to those before."""
-        if self.tables[place].outer is not None:
+        if self.tables[place].later is not None:
             return None
         ties = self._ties(place)
         if not ties:
@@ -181,7 +184,7 @@ class _Order:
         return all(column.name in names for column in on.find_all(exp.Column))
 
     def _untied(self, waiting: Sequence[int]) -> QueryError:
-        left = ", ".join(self.tables[place].alias for place in waiting if self.tables[place].outer is None)
+        left = ", ".join(self.tables[place].alias for place in waiting if self.tables[place].later is None)
         others = ", ".join(self.tables[place].alias for place in sorted(self.placed))
         return QueryError(
             f"no equality ties {left or self.tables[waiting[0]].alias} to {others}, so that one person could touch any "

@@ -10,7 +10,7 @@ from discreet.query.passes._conjuncts import conjuncts
 from discreet.query.relations._columns import PERSON, Columns
 from discreet.query.relations._nodes import Computed, Filtered, Joined, Owned, Scan
 
-__all__ = ["join", "key_of"]
+__all__ = ["join", "key_of", "sides_of"]
 
 
 def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bool) -> Owned:
@@ -22,7 +22,7 @@ def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bo
     rest: list[exp.Expr] = []
     tied, same = False, False
     for part in conjuncts(on):
-        sides = _sides(part, left, right)
+        sides = sides_of(part, left, right)
         shared = columns.linked(sides[0]) & columns.linked(sides[1]) if sides else frozenset[str]()
         both = left.owner != "nobody" and right.owner != "nobody"
         if sides and PERSON in shared and both:
@@ -39,7 +39,7 @@ def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bo
         raise QueryError(
             f"JOIN ON {on.sql()} ties no column of one side to one of the other; join on an equality: a.id = b.id"
         )
-    pairs = [sides for part in rest if (sides := _sides(part, left, right))]
+    pairs = [sides for part in rest if (sides := sides_of(part, left, right))]
     condition = exp.and_(*rest, copy=True) if rest else None
     if condition is not None:
         check_predicate(condition, columns.fields)
@@ -59,7 +59,7 @@ def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bo
     return Owned(relation, owner, names, max(left.rows, right.rows), max(left.groups, right.groups))
 
 
-def _sides(part: exp.Expr, left: Owned, right: Owned) -> tuple[exp.Expr, exp.Expr] | None:
+def sides_of(part: exp.Expr, left: Owned, right: Owned) -> tuple[exp.Expr, exp.Expr] | None:
     """The sides of an equality between the relations, that of the left one first."""
     if not isinstance(part, exp.EQ):
         return None
