@@ -82,6 +82,11 @@ TEMPLATES: dict[str, tuple[str, str, frozenset[Feature]]] = {
         "q g.tag",
         frozenset({"comma joins", "public tables"}),
     ),
+    "tied by WHERE": (
+        "orders AS {0} JOIN orders AS b ON {0}.k = b.k WHERE {0}.person = b.person AND {0}.x <> 2",
+        "k b.q",
+        frozenset({"comma joins", "self joins"}),
+    ),
     "either": (
         "orders AS {0}, tags AS g WHERE ((g.k = {0}.k AND g.size > 1) OR ({0}.k = g.k AND {0}.x > 0))",
         "q g.tag",

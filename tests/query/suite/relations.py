@@ -167,6 +167,15 @@ _LISTS = (
         "SELECT COUNT(*) FROM customers c JOIN orders o ON o.placed > c.joined WHERE o.customer_id = c.id",
         "comma joins",
     ),
+    case(
+        "SELECT COUNT(*) FROM customers c JOIN orders o USING (id) WHERE c.id = o.customer_id", "comma joins", "using"
+    ),
+    case(
+        "SELECT COUNT(*) FROM orders a JOIN orders b ON a.status = b.status JOIN customers c ON c.id = b.customer_id "
+        "WHERE a.customer_id = b.customer_id AND c.age > 30",
+        "comma joins",
+        "self joins",
+    ),
     case("SELECT COUNT(*) FROM orders a, orders b WHERE a.customer_id = b.customer_id AND a.id < b.id", "comma joins"),
     case(
         "SELECT AVG(n) FROM (SELECT customer_id, COUNT(*) AS n FROM items, orders o WHERE order_id = o.id "

@@ -197,7 +197,6 @@ _NAMES = {
     "pivots": "PIVOT",
     "order": "ORDER BY",
     "limit": "LIMIT",
-    "method": "ASOF or POSITIONAL",
 }
 
 

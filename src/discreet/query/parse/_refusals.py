@@ -79,7 +79,7 @@ REFUSED = (
         "one person could touch any number of rows; write WHERE a.person = b.person",
         ("CROSS",),
     ),
-    Refused("POSITIONAL JOIN", "rows have no order; name the columns: JOIN … USING (person)", ("METHOD",)),
+    Refused("POSITIONAL JOIN", "rows have no order; name the columns: JOIN … USING (person)", ("POSITIONAL",)),
     Refused(
         "RIGHT JOIN beside a comma or CROSS JOIN",
         "turn its tables round and write LEFT JOIN, or put the two into a sub-query",

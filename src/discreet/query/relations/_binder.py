@@ -12,12 +12,12 @@ from discreet.policy import ColumnType, Policy
 from discreet.query.expressions._types import check_predicate
 from discreet.query.parse._parse import check_block, check_understood, refuse, refuse_clauses
 from discreet.query.passes._canonicalize import canonicalize
-from discreet.query.passes._conjuncts import conjunction, factored, key_of_condition
+from discreet.query.passes._conjuncts import conjunction, conjuncts, factored, key_of_condition
 from discreet.query.passes._names import Scope, Source, expand_references, match_name, resolve_names, resolved
 from discreet.query.relations._columns import Columns, stored_field
 from discreet.query.relations._group_by import group_rows, is_grouped
-from discreet.query.relations._join_order import Condition, Listed, is_unconditional, join_steps
-from discreet.query.relations._joins import join
+from discreet.query.relations._join_order import Condition, Listed, compares_columns, is_unconditional, join_steps
+from discreet.query.relations._joins import is_linked, join
 from discreet.query.relations._nodes import Computed, Filtered, Owned
 from discreet.query.relations._semi_joins import semi_join
 from discreet.query.relations._unions import stack
@@ -59,7 +59,9 @@ class Binder:
         if source is None:
             raise QueryError("the query has no FROM; say which table it reads")
         items: list[exp.Join] = [*source.this.args.get("joins", []), *select.args.get("joins", [])]
-        if any(map(is_unconditional, items)):
+        if any(map(is_unconditional, items)) or self._needs_where(
+            select, [source.this, *(j.this for j in items)], inside
+        ):
             owned, scope, select = self._listed(select, source.this, items, inside)
         else:
             owned, first = self._source(source.this, inside)
@@ -135,6 +137,30 @@ class Binder:
             for each in lost.sources:
                 self.columns.forget_people(each.columns)
         return owned, both
+
+    def _needs_where(self, select: exp.Select, nodes: Sequence[exp.Expr], known: Tables) -> bool:
+        """Whether all is inner joins of tables, and WHERE has to tie one about people to another, as ON does not."""
+        where, items = select.args.get("where"), [node.parent for node in nodes[1:]]
+        if where is None or not any(map(compares_columns, conjuncts(where.this))):
+            return False
+        if any(not isinstance(item, exp.Join) or _side(item) for item in items):
+            return False
+        if not all(isinstance(node, exp.Table) and node.name.casefold() not in known for node in nodes):
+            return False
+        alone = Binder(self.policy)
+        owned, first = alone._source(nodes[0], known)
+        scope, private = Scope((first,)), [] if owned.owner == "nobody" else [owned]
+        for node in nodes[1:]:
+            right, source = alone._beside(scope.sources, node, known)
+            both = Scope((*scope.sources, source), scope.merged)
+            assert isinstance(node.parent, exp.Join)
+            on, merged = _condition(node.parent, scope, source, both)
+            scope = replace(both, merged=both.merged | merged)
+            if right.owner == "person":
+                if private and not any(is_linked(each, right, _required(on), alone.columns) for each in private):
+                    return True
+                private.append(right)
+        return False
 
     def _beside(self, sources: Sequence[Source], node: exp.Expr, known: Tables) -> tuple[Owned, Source]:
         """A table beside others, under an alias that none of them has."""
@@ -268,9 +294,10 @@ _HALVES = ("SEMI", "ANTI")
 
 def _side(item: exp.Join) -> str:
     """LEFT, RIGHT, SEMI, ANTI, or nothing of an inner join. Raises `QueryError` for other kinds of joins."""
-    method = (item.method or "").upper()
-    known = ("this", "on", "using", "side", "kind", *(("method",) if method == "NATURAL" else ()))
-    refuse_clauses(item, known, "JOIN")
+    method = item.method
+    if method not in ("", "NATURAL"):
+        raise refuse(f"{method} JOIN", method)
+    refuse_clauses(item, ("this", "on", "using", "side", "kind", "method"), "JOIN")
     side, kind = item.side.upper(), item.kind.upper()
     if kind in _HALVES and side in ("", "LEFT"):
         return kind

@@ -16,7 +16,7 @@ from discreet.query.relations._columns import Columns
 from discreet.query.relations._joins import key_of
 from discreet.query.relations._nodes import Owned
 
-__all__ = ["Condition", "Listed", "Step", "is_unconditional", "join_steps"]
+__all__ = ["Condition", "Listed", "Step", "compares_columns", "is_unconditional", "join_steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,12 @@ def is_unconditional(item: exp.Join) -> bool:
     if item.kind.upper() not in ("", "INNER", "CROSS"):
         return False
     on = item.args.get("on")
-    return on is None or not any(
-        isinstance(part, exp.EQ) and part.left.find(exp.Column) and part.right.find(exp.Column)
-        for part in conjuncts(on)
-    )
+    return on is None or not any(map(compares_columns, conjuncts(on)))
+
+
+def compares_columns(part: exp.Expr) -> bool:
+    """Whether a condition is an equality with a column on either side."""
+    return isinstance(part, exp.EQ) and bool(part.left.find(exp.Column) and part.right.find(exp.Column))
 
 
 def join_steps(

@@ -10,7 +10,7 @@ from discreet.query.passes._conjuncts import conjuncts
 from discreet.query.relations._columns import PERSON, Columns
 from discreet.query.relations._nodes import Computed, Filtered, Joined, Owned, Scan
 
-__all__ = ["join", "key_of", "sides_of"]
+__all__ = ["is_linked", "join", "key_of", "sides_of"]
 
 
 def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bool) -> Owned:
@@ -57,6 +57,12 @@ def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bo
     owner = left.owner if left.owner != "nobody" else right.owner
     names = left.names | right.names
     return Owned(relation, owner, names, max(left.rows, right.rows), max(left.groups, right.groups))
+
+
+def is_linked(left: Owned, right: Owned, on: exp.Expr, columns: Columns) -> bool:
+    """Whether a condition on two private relations says that their rows are of one person."""
+    pairs = (sides for part in conjuncts(on) if (sides := sides_of(part, left, right)))
+    return any(columns.linked(here) & columns.linked(there) for here, there in pairs)
 
 
 def sides_of(part: exp.Expr, left: Owned, right: Owned) -> tuple[exp.Expr, exp.Expr] | None:
