@@ -59,9 +59,7 @@ class Binder:
         if source is None:
             raise QueryError("the query has no FROM; say which table it reads")
         items: list[exp.Join] = [*source.this.args.get("joins", []), *select.args.get("joins", [])]
-        if any(map(is_unconditional, items)) or self._needs_where(
-            select, [source.this, *(j.this for j in items)], inside
-        ):
+        if any(map(is_unconditional, items)) or self._needs_where(select, source.this, items, inside):
             owned, scope, select = self._listed(select, source.this, items, inside)
         else:
             owned, first = self._source(source.this, inside)
@@ -138,23 +136,21 @@ class Binder:
                 self.columns.forget_people(each.columns)
         return owned, both
 
-    def _needs_where(self, select: exp.Select, nodes: Sequence[exp.Expr], known: Tables) -> bool:
+    def _needs_where(self, select: exp.Select, first: exp.Expr, items: Sequence[exp.Join], known: Tables) -> bool:
         """Whether all is inner joins of tables, and WHERE has to tie one about people to another, as ON does not."""
-        where, items = select.args.get("where"), [node.parent for node in nodes[1:]]
-        if where is None or not any(map(compares_columns, conjuncts(where.this))):
+        where = select.args.get("where")
+        if where is None or not any(map(compares_columns, conjuncts(where.this))) or any(map(_side, items)):
             return False
-        if any(not isinstance(item, exp.Join) or _side(item) for item in items):
-            return False
+        nodes = [first, *(item.this for item in items)]
         if not all(isinstance(node, exp.Table) and node.name.casefold() not in known for node in nodes):
             return False
         alone = Binder(self.policy)
-        owned, first = alone._source(nodes[0], known)
-        scope, private = Scope((first,)), [] if owned.owner == "nobody" else [owned]
-        for node in nodes[1:]:
-            right, source = alone._beside(scope.sources, node, known)
+        owned, beside = alone._source(first, known)
+        scope, private = Scope((beside,)), [] if owned.owner == "nobody" else [owned]
+        for item in items:
+            right, source = alone._beside(scope.sources, item.this, known)
             both = Scope((*scope.sources, source), scope.merged)
-            assert isinstance(node.parent, exp.Join)
-            on, merged = _condition(node.parent, scope, source, both)
+            on, merged = _condition(item, scope, source, both)
             scope = replace(both, merged=both.merged | merged)
             if right.owner == "person":
                 if private and not any(is_linked(each, right, _required(on), alone.columns) for each in private):
@@ -174,7 +170,7 @@ class Binder:
     def _listed(
         self, select: exp.Select, first: exp.Expr, items: Sequence[exp.Join], known: Tables
     ) -> tuple[Owned, Scope, exp.Select]:
-        """The tables of a FROM with commas, joined on the equalities that ON and WHERE have, and the rest of WHERE."""
+        """The tables of FROM, joined on equalities of ON and WHERE in an order of their own, and the rest of WHERE."""
         nodes = [first, *(item.this for item in items)]
         owned: dict[int, Owned] = {}
         sources: dict[int, Source] = {}
