@@ -70,7 +70,7 @@ DATA = {
         ("SELECT COUNT(*) FROM orders o, people p LEFT JOIN tags t ON t.k = 3 WHERE o.person = p.id", "ties no column"),
         ("SELECT COUNT(*) FROM orders NATURAL JOIN tags", "no column of it has the name of one on the left"),
         ("SELECT COUNT(*) FROM orders POSITIONAL JOIN people", "rows have no order"),
-        ("SELECT COUNT(*) FROM orders a JOIN orders b ON a.price = b.price WHERE b.price = a.price + 1", "different people"),
+        ("SELECT COUNT(*) FROM orders a JOIN orders b ON a.price = b.price WHERE b.price = a.price + 1", "different"),
         (
             "SELECT COUNT(*) FROM orders a LEFT JOIN orders b ON a.price = b.price WHERE a.person = b.person",
             "different",
