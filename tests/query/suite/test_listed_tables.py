@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -14,6 +15,8 @@ from discreet.session import Session
 from suite.databases import shop_policy, sources
 from suite.truth import difference, rows_of
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "listed_tables.txt"
+"""Queries, and the joins that they mean."""
 NEARLY_EXACT = dp.approx(10**9, 1e-6)
 
 TIES = {
@@ -107,3 +110,9 @@ def test_the_order_of_tables_and_equalities_is_no_part_of_the_plan(session: Sess
         where = " AND ".join([*ties, "city = 'Graz'"])
         plans.add(session.plan(f"SELECT COUNT(*) AS n FROM {', '.join(names)} WHERE {where}").sql)
     assert len(plans) == 1
+
+
+@pytest.mark.parametrize("block", GOLDEN.read_text(encoding="utf-8").split("\n\n"))
+def test_golden(block: str, session: Session) -> None:
+    query, joined = (line.rstrip(";") for line in block.splitlines() if line and not line.startswith("--"))
+    assert session.plan(query).sql == joined
