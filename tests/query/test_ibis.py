@@ -252,6 +252,14 @@ TABLES: list[tuple[Any, str]] = [
         "SELECT land, COUNT(*) AS k FROM orders JOIN towns USING (city) GROUP BY land",
     ),
     (
+        o.semi_join(people, "person").agg(k=_.count()),
+        "SELECT COUNT(*) AS k FROM orders SEMI JOIN people USING (person)",
+    ),
+    (
+        o.anti_join(people.filter(people.age > 3), "person").agg(k=_.count()),
+        "SELECT COUNT(*) AS k FROM orders ANTI JOIN (SELECT * FROM people WHERE age > 3) AS p USING (person)",
+    ),
+    (
         o.join(o.view(), "person").agg(k=_.count()),
         "SELECT COUNT(*) AS k FROM orders AS a JOIN orders AS b ON a.person = b.person",
     ),
@@ -324,8 +332,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "limited after a limit": (lambda: BY_CITY.limit(5).mutate(k=_.n + 1).limit(2), "put the LIMIT last"),
     "a limit of rows": (lambda: o.limit(3).count(), "LIMIT in a sub-query"),
     "a sample": (lambda: o.sample(0.5).count(), "sample"),
-    "a cross join": (lambda: o.cross_join(people).count(), "CROSS JOIN"),
-    "a semi join": (lambda: o.semi_join(people, "person").count(), "SEMI"),
+    "a cross join": (lambda: o.cross_join(people).count(), "no equality ties"),
+    "a semi join": (lambda: o.semi_join(people, o.n == people.age).count(), "SEMI JOIN .* name the person"),
     "strangers joined": (lambda: o.join(o.view(), "city").count(), "person"),
     "distinct rows": (lambda: o.union(o, distinct=True).count(), "UNION ALL"),
     "a mode": (lambda: o.agg(m=_.note.mode()), "GROUP BY x ORDER BY"),

@@ -50,7 +50,7 @@ def run_pass(name: str, tree: exp.Select, policy: Policy) -> exp.Select:
     """The pass, with FROM put back in the spelling of the policy after the one that takes it away."""
     if name != "resolve_names":
         return PASSES[NAMES.index(name)](tree, Scope(()))
-    bound, scope = Binder(policy).read(tree)
+    bound, scope, tree = Binder(policy).read(tree)
     return with_source(PASSES[0](tree, scope), bound.relation, bound.names)
 
 

@@ -54,6 +54,10 @@ HONEST = {
     "30 parentheses": f"SELECT SUM({'(' * 30}age{')' * 30}) AS s FROM Clinic",
     "20 tables": "SELECT COUNT(*) AS n FROM Visits AS t0 "
     + " ".join(f"JOIN Visits AS t{i} ON t0.person = t{i}.person" for i in range(1, 20)),
+    "20 tables in a list": f"SELECT COUNT(*) AS n FROM {listed('Visits AS t{i}', 20)} WHERE "
+    + " AND ".join(f"t{i * 7 % 20}.person = t{(i * 7 + 7) % 20}.person" for i in range(19)),
+    "a list whose branches share an equality": "SELECT COUNT(*) AS n FROM Visits AS a, Visits AS b WHERE "
+    + " OR ".join(f"(a.person = b.person AND a.cost > {i})" for i in range(60)),
     "20 steps": "WITH t0 AS (SELECT * FROM Visits), "
     + ", ".join(f"t{i} AS (SELECT * FROM t{i - 1} WHERE cost > {i})" for i in range(1, 20))
     + " SELECT COUNT(*) AS n FROM t19",

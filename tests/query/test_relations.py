@@ -7,6 +7,7 @@ import pytest
 
 import discreet as dp
 from discreet.query import make_plan
+from discreet.query.relations._nodes import Joined, scans, walked
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -42,7 +43,7 @@ DATA = {
         ("SELECT COUNT(*) FROM (SELECT x FROM visits UNION ALL SELECT x FROM visits)", "could count twice"),
         ("SELECT COUNT(*) FROM visits v JOIN tags t ON v.k = t.k", "may repeat a row"),
         ("SELECT COUNT(*) FROM visits v JOIN orders o ON v.x = o.price", "every row of it is another person"),
-        ("SELECT COUNT(*) FROM orders o JOIN people p ON o.price = 1", "ties no column|different people"),
+        ("SELECT COUNT(*) FROM orders o JOIN people p ON o.price = 1", "no equality ties p to o"),
         ("SELECT COUNT(*) FROM orders o JOIN orders p ON o.price = p.price", "different people"),
         ("SELECT COUNT(*) FROM places p LEFT JOIN visits v ON p.k = v.k", "which rows have nobody"),
         ("SELECT COUNT(*) FROM places", "public tables alone"),
@@ -55,6 +56,25 @@ DATA = {
         ("SELECT COUNT(*) FROM visits v JOIN places p ON p.k = p.k", "ties no column"),
         ("SELECT COUNT(*) FROM (SELECT person, SUM(price) OVER () AS t FROM orders)", "OVER"),
         ("SELECT COUNT(*) FROM (SELECT person FROM orders WHERE price LIKE 'a' ESCAPE 'b')", "not supported"),
+        ("SELECT COUNT(*) FROM orders, items WHERE x = order_no", "no column x"),
+        ("SELECT COUNT(*) FROM orders a, orders b WHERE a.person = b.person AND price > 3", "a.price and b.price; say"),
+        ("SELECT COUNT(*) FROM places, tags WHERE places.k = tags.k", "public tables alone"),
+        ("SELECT COUNT(*) FROM visits v, tags t WHERE v.k = t.k", "may repeat a row"),
+        ("SELECT COUNT(*) FROM visits v, orders o WHERE v.x = o.price", "every row of it is another person"),
+        ("SELECT COUNT(*) FROM orders o, people p", "no equality ties p to o"),
+        (
+            "SELECT COUNT(*) FROM orders, tags, places, people WHERE id = person AND tags.k = places.k",
+            "ties places, tags",
+        ),
+        ("SELECT COUNT(*) FROM orders o CROSS JOIN people p ON o.person = p.id", "CROSS JOIN is not supported"),
+        ("SELECT COUNT(*) FROM orders o, people p LEFT JOIN tags t ON t.k = 3 WHERE o.person = p.id", "ties no column"),
+        ("SELECT COUNT(*) FROM orders NATURAL JOIN tags", "no column of it has the name of one on the left"),
+        ("SELECT COUNT(*) FROM orders POSITIONAL JOIN people", "rows have no order"),
+        ("SELECT COUNT(*) FROM orders a JOIN orders b ON a.price = b.price WHERE b.price = a.price + 1", "different"),
+        (
+            "SELECT COUNT(*) FROM orders a LEFT JOIN orders b ON a.price = b.price WHERE a.person = b.person",
+            "different",
+        ),
         ("WITH RECURSIVE r AS (SELECT 1) SELECT COUNT(*) FROM r", "RECURSIVE"),
     ],
 )
@@ -77,6 +97,15 @@ def test_refused(query: str, words: str) -> None:
             [(6.0, 2)],
         ),
         ("SELECT COUNT(*) AS n FROM visits v JOIN places p ON v.k = p.k", [(2,)]),
+        ("SELECT SUM(price) AS p FROM orders, people WHERE id = person AND city = 'a'", [(7,)]),
+        ("SELECT COUNT(*) AS n, SUM(q) AS q FROM people, items, orders WHERE no = order_no AND person = id", [(3, 6)]),
+        ("SELECT COUNT(*) AS n FROM orders o JOIN people p ON o.price > 3 WHERE p.id = o.person", [(2,)]),
+        (
+            "SELECT COUNT(*) AS n FROM visits, places WHERE (visits.k = places.k AND x = 1) OR places.k = visits.k",
+            [(2,)],
+        ),
+        ("SELECT SUM(v.x) AS s FROM places CROSS JOIN visits v WHERE v.k = places.k AND name = 'there'", [(1,)]),
+        ("SELECT COUNT(*) AS n, SUM(x) AS s FROM visits NATURAL JOIN places", [(2, 2)]),
         (
             (
                 "SELECT COUNT(*) AS n, COUNT(one) AS found, SUM(one) AS s FROM orders o "
@@ -128,3 +157,35 @@ def test_distinct_values_of_a_person_are_counted_whatever_they_are(name: str, sp
     with dp.connect({"t": source}, policy) as session:
         release = session.sql(f"SELECT SUM(d) AS d FROM ({totals})", dp.rho(10**12))
     assert release.to_arrow().column("d").to_pylist() == [distinct]
+
+
+def test_a_list_of_tables_is_the_join_that_it_means() -> None:
+    policy = dp.policy.load_policy(POLICY)
+    joined = (
+        "SELECT c.city, SUM(q) AS s FROM items i JOIN orders o ON i.order_no = o.no JOIN people c ON o.person = c.id "
+        "JOIN places p ON i.q = p.k WHERE o.price > 2 AND p.name = 'here' GROUP BY c.city"
+    )
+    listed = (
+        "SELECT c.city, SUM(q) AS s FROM places p, people c, orders o, items i WHERE o.price > 2 AND p.k = i.q AND "
+        "p.name = 'here' AND o.no = i.order_no AND c.id = o.person GROUP BY c.city"
+    )
+    one, other = (make_plan(query, policy) for query in (joined, listed))
+    assert one.sql == other.sql
+    assert one.hash(policy) == other.hash(policy)
+    assert make_plan(other.sql, policy).sql == other.sql
+
+
+@pytest.mark.parametrize(("tables", "first"), [("orders, items", "price"), ("items, orders", "q")])
+def test_a_star_has_the_columns_in_the_order_of_the_tables_as_they_are_written(tables: str, first: str) -> None:
+    query = f"SELECT SUM(a) AS s FROM (SELECT * FROM {tables} WHERE no = order_no) AS t(a, b, c, d, e)"
+    assert make_plan(query, dp.policy.load_policy(POLICY)).sql.startswith(f'SELECT SUM("{first}") AS "s" FROM')
+
+
+def test_a_public_table_is_joined_by_its_key_whatever_stands_beside_it() -> None:
+    """Else the cap on public rows of one value, and that on a person's rows, would leave some out."""
+    policy = dp.policy.load_policy(POLICY)
+    query = "SELECT COUNT(*) FROM tags t, places p, orders o WHERE t.k = p.k AND o.price = p.k AND t.name = 's'"
+    relation = make_plan(query, policy).levels[0].bounded.relation
+    joins = [node for node in walked(relation) if isinstance(node, Joined)]
+    assert [[scan.table for scan in scans(node.right)] for node in joins] == [["tags"], ["places"]]
+    assert [node.matched is None for node in joins] == [False, True]

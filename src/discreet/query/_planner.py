@@ -105,7 +105,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     if any(isinstance(item.this if isinstance(item, exp.Column) else item, exp.Star) for item in select.expressions):
         raise QueryError(f"* is no aggregate: rows about people are never released. {SUPPORTED}")
     binder = Binder(policy)
-    bound, scope = binder.read(select)
+    bound, scope, select = binder.read(select)
     if bound.owner == "nobody":
         raise QueryError("the query reads public tables alone, which need no privacy: read them directly")
     for step in _NAMES:

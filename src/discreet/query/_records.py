@@ -126,7 +126,7 @@ def plan_records(query: Query, policy: Policy, *, texts: bool = False) -> Record
 def _plan(select: exp.Select, policy: Policy, texts: bool) -> RecordPlan:  # noqa: FBT001
     check_clauses(select, "records", _USUAL, most=_MOST_FEATURES)
     binder = Binder(policy)
-    bound, scope = binder.read(select)
+    bound, scope, select = binder.read(select)
     if bound.owner == "nobody":
         raise QueryError("the query reads public tables alone: read them directly, they need no privacy")
     select, columns = canonical_select(select, scope), binder.columns

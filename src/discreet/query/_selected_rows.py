@@ -107,7 +107,7 @@ def select_rows(query: Query, policy: Policy) -> SelectedRows:
 def _selected(select: exp.Select, policy: Policy) -> SelectedRows:
     check_clauses(select, "rows that are counted", _USUAL, most=_MOST_COLUMNS)
     binder = Binder(policy)
-    bound, scope = binder.read(select)
+    bound, scope, select = binder.read(select)
     if bound.owner == "nobody":
         raise QueryError("the query reads public tables alone: count them directly, they need no noise")
     select, columns = canonical_select(select, scope), binder.columns

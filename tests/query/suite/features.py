@@ -9,6 +9,7 @@ __all__ = ["FEATURES", "LANDED", "Feature", "landed"]
 Feature = Literal[
     "case",  # CASE, COALESCE, NULLIF, IF and their kin
     "casts",
+    "comma joins",  # FROM a, b and CROSS JOIN, tied by WHERE
     "count distinct",
     "count distinct people",
     "covariance",  # COVAR, CORR, REGR
@@ -19,6 +20,7 @@ Feature = Literal[
     "grouping sets",
     "joins",  # of private tables along the person
     "left joins",
+    "natural joins",
     "number functions",
     "output functions",  # functions of aggregates in the SELECT list
     "paths",  # unit = "order_id -> orders.id"
@@ -28,6 +30,7 @@ Feature = Literal[
     "select distinct",
     "self joins",
     "string functions",
+    "semi joins",  # SEMI and ANTI JOIN
     "sub-queries",
     "top-k",  # the first keys by a count, chosen before noise
     "union all",

@@ -71,6 +71,47 @@ TEMPLATES: dict[str, tuple[str, str, frozenset[Feature]]] = {
     "tags": ("orders AS {0} JOIN tags AS g ON {0}.k = g.k", "q g.tag", frozenset({"public tables"})),
     "maybe tags": ("orders AS {0} LEFT JOIN tags AS g ON {0}.k = g.k", "k q", frozenset({"public tables"})),
     "item tags": ("items AS {0} JOIN tags AS g ON g.k = {0}.k", "g.tag", frozenset({"paths", "public tables"})),
+    "listed": ("people AS p, orders AS {0} WHERE p.id = {0}.person", "k q p.k", frozenset({"comma joins"})),
+    "listed chain": (
+        "people AS p, items AS {0}, orders AS o WHERE {0}.order_no = o.no AND o.x < 3 AND p.id = o.person",
+        "k o.q p.k",
+        frozenset({"comma joins", "paths"}),
+    ),
+    "listed tags": (
+        "tags AS g CROSS JOIN orders AS {0} JOIN people AS p ON p.x < {0}.y WHERE {0}.k = g.k AND p.id = {0}.person",
+        "q g.tag",
+        frozenset({"comma joins", "public tables"}),
+    ),
+    "tied by WHERE": (
+        "orders AS {0} JOIN orders AS b ON {0}.k = b.k WHERE {0}.person = b.person AND {0}.x <> 2",
+        "k b.q",
+        frozenset({"comma joins", "self joins"}),
+    ),
+    "either": (
+        "orders AS {0}, tags AS g WHERE ((g.k = {0}.k AND g.size > 1) OR ({0}.k = g.k AND {0}.x > 0))",
+        "q g.tag",
+        frozenset({"comma joins", "public tables"}),
+    ),
+    "listed left": (
+        "people AS p, orders AS {0} LEFT JOIN tags AS g ON {0}.k = g.k AND g.size < 3 WHERE p.id = {0}.person",
+        "k p.k",
+        frozenset({"comma joins", "left joins", "public tables"}),
+    ),
+    "natural": (
+        "(SELECT id AS person, w, k AS pk FROM people) AS p NATURAL JOIN orders AS {0}",
+        "k q p.pk",
+        frozenset({"natural joins"}),
+    ),
+    "semi": (
+        "people AS {0} SEMI JOIN orders AS o ON {0}.id = o.person AND o.x > 0 AND {0}.y < 1",
+        "k",
+        frozenset({"semi joins"}),
+    ),
+    "anti": (
+        "orders AS {0} ANTI JOIN orders AS o ON {0}.person = o.person AND {0}.k = o.q AND o.y > 0",
+        "k q",
+        frozenset({"semi joins"}),
+    ),
     "nested": ("(SELECT * FROM orders WHERE y > -9) AS {0}", "k q", frozenset({"sub-queries"})),
     "both": (
         "(SELECT w, k, x, y FROM orders UNION ALL SELECT w, k, x, y FROM people) AS {0}",
@@ -96,7 +137,8 @@ def question(dice: random.Random, template: str, *, by_world: bool) -> str:
     grouped = [world] * by_world + dice.sample(names, dice.randrange(0, min(len(names), 2) + 1))
     items = [f"{text.format('t.')} AS a{i}" for i, text in enumerate(chosen)]
     select = f"SELECT {', '.join([*grouped, *items])} FROM {source.format('t')}"
-    where = f" WHERE {dice.choice(_CONDITIONS).format('t.')}"
+    condition = dice.choice(_CONDITIONS).format("t.")
+    where = f" AND ({condition})" if " WHERE " in source and source[0] != "(" else f" WHERE {condition}"
     return select + where + _grouped(dice, grouped, by_world=by_world)
 
 

@@ -124,6 +124,31 @@ REJECTIONS = (
     rejection("SELECT COUNT(*) FROM customers c RIGHT JOIN visits v ON TRUE", needs=("joins",)),
     rejection("SELECT COUNT(*) FROM customers c FULL JOIN visits v ON c.joined = v.day", needs=("joins",)),
     rejection("SELECT COUNT(*) FROM customers NATURAL JOIN orders", needs=("joins",)),
+    rejection("SELECT COUNT(*) FROM customers c SEMI JOIN orders o ON c.age = o.price", "person", "customers.id"),
+    rejection("SELECT COUNT(*) FROM orders o SEMI JOIN items i ON o.id = i.order_id", "path", "sub-query"),
+    rejection(
+        "SELECT COUNT(*) FROM orders a ANTI JOIN orders b ON a.customer_id = b.customer_id AND a.price < b.price",
+        "equality",
+    ),
+    rejection("SELECT COUNT(*) FROM customers ANTI JOIN regions USING (city)", "key"),
+    rejection("SELECT COUNT(*) FROM products p SEMI JOIN items i ON p.id = i.product", "person"),
+    rejection("SELECT COUNT(o.id) FROM customers c SEMI JOIN orders o ON c.id = o.customer_id", "reads c"),
+    rejection("SELECT COUNT(*) FROM visits NATURAL JOIN products", "NATURAL", "products", "ON"),
+    rejection("SELECT COUNT(*) FROM customers c, orders o WHERE c.age > o.price", "o", "c", "WHERE a.id = b.id"),
+    rejection(
+        "SELECT COUNT(*) FROM customers c, items i, orders o WHERE c.id = o.customer_id", "no equality ties i to c, o"
+    ),
+    rejection("SELECT COUNT(*) FROM customers c, orders o WHERE c.id = o.customer_id OR c.age > 9", "outside OR"),
+    rejection("SELECT COUNT(*) FROM orders a, orders b WHERE a.price = b.price", "different people"),
+    rejection("SELECT COUNT(*) FROM orders o, customers o WHERE customer_id = age", "two tables are called o"),
+    rejection(
+        "SELECT COUNT(*) FROM orders o, customers c RIGHT JOIN regions r ON c.city = r.city WHERE o.customer_id = c.id",
+        "LEFT JOIN",
+    ),
+    rejection(
+        "SELECT COUNT(*) FROM regions r LEFT JOIN customers c ON c.city = r.city, orders o WHERE o.channel = r.region",
+        "different people",
+    ),
     rejection("SELECT id FROM (SELECT * FROM orders)", needs=("sub-queries",)),
     rejection(
         "SELECT COUNT(*) FROM (SELECT channel, COUNT(*) AS n FROM orders GROUP BY channel)", needs=("per person",)

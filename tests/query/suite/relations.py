@@ -105,6 +105,152 @@ _PUBLIC = (
     ),
 )
 
+_LISTS = (
+    case("SELECT COUNT(*) FROM orders, customers WHERE customer_id = customers.id", "comma joins"),
+    case(
+        "SELECT c.city, COUNT(*), SUM(o.{price}) FROM customers c, orders o "
+        f"WHERE c.age > 20 AND o.customer_id = c.id[[ AND c.city IN {_KEYS}]] GROUP BY c.city",
+        "comma joins",
+    ),
+    case(
+        "SELECT SUM(i.{price}), SUM(o.{price}) FROM items i, customers c, orders o "
+        "WHERE c.age < 50 AND i.order_id = o.id AND o.placed > c.joined AND c.id = o.customer_id",
+        "comma joins",
+        "paths",
+    ),
+    case(
+        "SELECT COUNT(*) FROM customers c, orders o, items i "
+        "WHERE c.id = o.customer_id AND o.id = i.order_id AND i.quantity * 9 = o.discount",
+        "comma joins",
+        "paths",
+    ),
+    case(
+        "SELECT p.category, COUNT(*) FROM products p, items i WHERE p.id = i.product GROUP BY p.category",
+        "comma joins",
+        "paths",
+        "public tables",
+    ),
+    case(
+        "SELECT SUM(i.{quantity} * p.{list_price}) FROM products p, orders o JOIN customers c ON c.id = o.customer_id "
+        "AND c.age > 30, items i WHERE i.product = p.id AND i.order_id = o.id",
+        "comma joins",
+        "joins",
+        "paths",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*) FROM customers c CROSS JOIN regions r WHERE r.city = c.city AND r.region = 'east'",
+        "comma joins",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*) FROM customers c, regions r, regions s "
+        "WHERE c.city = r.city AND s.city = c.city AND r.weight < s.weight",
+        "comma joins",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*), SUM({quantity}) FROM items i, products p WHERE "
+        "(p.id = i.product AND category = 'book' AND quantity > 1) OR (category = 'toy' AND i.product = p.id)",
+        "comma joins",
+        "paths",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*), COUNT(r.region) FROM orders o, customers c LEFT JOIN regions r "
+        "ON r.city = c.city AND r.region = 'east' WHERE o.customer_id = c.id AND c.age > 30",
+        "comma joins",
+        "left joins",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*) FROM customers c JOIN orders o ON o.placed > c.joined WHERE o.customer_id = c.id",
+        "comma joins",
+    ),
+    case(
+        "SELECT COUNT(*) FROM customers c JOIN orders o USING (id) WHERE c.id = o.customer_id", "comma joins", "using"
+    ),
+    case(
+        "SELECT COUNT(*) FROM orders a JOIN orders b ON a.status = b.status JOIN customers c ON c.id = b.customer_id "
+        "WHERE a.customer_id = b.customer_id AND c.age > 30",
+        "comma joins",
+        "self joins",
+    ),
+    case("SELECT COUNT(*) FROM orders a, orders b WHERE a.customer_id = b.customer_id AND a.id < b.id", "comma joins"),
+    case(
+        "SELECT AVG(n) FROM (SELECT customer_id, COUNT(*) AS n FROM items, orders o WHERE order_id = o.id "
+        "GROUP BY customer_id) t",
+        "comma joins",
+        "paths",
+        "per person",
+    ),
+    case(
+        "WITH big AS (SELECT id AS no, customer_id AS who FROM orders WHERE price > 90) "
+        "SELECT SUM({quantity}) FROM big, items, customers WHERE order_id = no AND who = id AND age > 20",
+        "comma joins",
+        "paths",
+        "ctes",
+    ),
+    case(
+        f"SELECT region, COUNT(*) FROM customers NATURAL JOIN regions{_REGION} GROUP BY region",
+        "natural joins",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*), COUNT(region) FROM customers NATURAL LEFT JOIN regions WHERE city <> 'Linz'",
+        "natural joins",
+        "left joins",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*) FROM orders o, customers c NATURAL JOIN regions WHERE o.customer_id = c.id AND city < 'L'",
+        "natural joins",
+        "comma joins",
+        "public tables",
+    ),
+)
+
+_HALVES = (
+    case("SELECT COUNT(*) FROM customers c SEMI JOIN orders o ON c.id = o.customer_id AND o.price > 100", "semi joins"),
+    case(
+        f"SELECT c.city, COUNT(*), SUM({{age}}) FROM customers c ANTI JOIN orders o "
+        f"ON c.id = o.customer_id AND o.channel = 'web'{_C_CITY} GROUP BY c.city",
+        "semi joins",
+    ),
+    case(
+        "SELECT COUNT(*), SUM({quantity}) FROM items SEMI JOIN products p ON product = p.id AND category = 'toy'",
+        "semi joins",
+        "paths",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*) FROM items ANTI JOIN products p ON product = p.id AND p.list_price > 30 WHERE quantity > 1",
+        "semi joins",
+        "paths",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*) FROM items i, orders o SEMI JOIN customers c ON c.id = o.customer_id AND c.age > 40 "
+        "WHERE i.order_id = o.id",
+        "semi joins",
+        "comma joins",
+        "paths",
+    ),
+    case(
+        "SELECT COUNT(*) FROM orders a ANTI JOIN orders b ON a.customer_id = b.customer_id AND a.id = b.id + 1 "
+        "AND b.price < 90 AND a.discount > 5",
+        "semi joins",
+        "self joins",
+    ),
+    case(
+        "SELECT COUNT(*) FROM orders o SEMI JOIN (SELECT customer_id, o.id FROM items, orders o WHERE order_id = o.id "
+        "AND quantity > 3) s ON o.customer_id = s.customer_id AND o.id = s.id",
+        "semi joins",
+        "comma joins",
+        "paths",
+    ),
+)
+
 _NESTED = (
     case("SELECT COUNT(*) FROM (SELECT * FROM orders WHERE price > 100) AS t", "sub-queries"),
     case("SELECT SUM(p) FROM (SELECT {price} AS p FROM orders) AS t", "sub-queries"),
@@ -250,4 +396,4 @@ _SETS = (
     ),
 )
 
-RELATIONS = (*_JOINS, *_PATHS, *_PUBLIC, *_NESTED, *_PEOPLE, *_SETS)
+RELATIONS = (*_JOINS, *_PATHS, *_PUBLIC, *_LISTS, *_HALVES, *_NESTED, *_PEOPLE, *_SETS)

@@ -207,7 +207,6 @@ _NAMES = {
     "pivots": "PIVOT",
     "order": "ORDER BY",
     "limit": "LIMIT",
-    "method": "NATURAL, ASOF or POSITIONAL",
 }
 
 

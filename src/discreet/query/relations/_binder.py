@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -12,11 +12,14 @@ from discreet.policy import ColumnType, Policy
 from discreet.query.expressions._types import check_predicate
 from discreet.query.parse._parse import check_block, check_understood, refuse, refuse_clauses
 from discreet.query.passes._canonicalize import canonicalize
+from discreet.query.passes._conjuncts import conjunction, conjuncts, factored, key_of_condition
 from discreet.query.passes._names import Scope, Source, expand_references, match_name, resolve_names, resolved
 from discreet.query.relations._columns import Columns, stored_field
 from discreet.query.relations._group_by import group_rows, is_grouped
-from discreet.query.relations._joins import join
+from discreet.query.relations._join_order import Condition, Listed, compares_columns, is_unconditional, join_steps
+from discreet.query.relations._joins import is_linked, join
 from discreet.query.relations._nodes import Computed, Filtered, Owned
+from discreet.query.relations._semi_joins import semi_join
 from discreet.query.relations._unions import stack
 
 __all__ = ["Binder", "source_of"]
@@ -46,20 +49,27 @@ class Binder:
     _tables: int = 0
     _read: set[int] = field(default_factory=set)
 
-    def read(self, select: exp.Select, known: Tables | None = None) -> tuple[Owned, Scope]:
-        """What a SELECT reads, and the names that it can use. Raises `QueryError` for what is not supported."""
+    def read(self, select: exp.Select, known: Tables | None = None) -> tuple[Owned, Scope, exp.Select]:
+        """What a SELECT reads, the names that it can use, and the SELECT without the parts of WHERE that join tables.
+
+        Raises `QueryError` for what is not supported.
+        """
         inside = self._named(select, known or {})
         source = select.args.get("from_")
         if source is None:
             raise QueryError("the query has no FROM; say which table it reads")
-        owned, first = self._source(source.this, inside)
-        scope = Scope((first,))
-        for item in [*source.this.args.get("joins", []), *select.args.get("joins", [])]:
-            owned, scope = self._joined(owned, scope, item, inside)
+        items: list[exp.Join] = [*source.this.args.get("joins", []), *select.args.get("joins", [])]
+        if any(map(is_unconditional, items)) or self._needs_where(select, source.this, items, inside):
+            owned, scope, select = self._listed(select, source.this, items, inside)
+        else:
+            owned, first = self._source(source.this, inside)
+            scope = Scope((first,))
+            for item in items:
+                owned, scope = self._joined(owned, scope, item, inside)
         for name, each in inside.items():
             if (known is None or known.get(name) is not each) and id(each) not in self._read:
                 raise QueryError(f"WITH {each.name} is never read; leave it out")
-        return owned, scope
+        return owned, scope, select
 
     def _named(self, select: exp.Expr, known: Tables) -> Tables:
         clause = select.args.get("with_")
@@ -104,15 +114,11 @@ class Binder:
         return owned, replace(source, table=table, hidden=hidden)
 
     def _joined(self, left: Owned, scope: Scope, item: exp.Join, known: Tables) -> tuple[Owned, Scope]:
-        refuse_clauses(item, ("this", "on", "using", "side", "kind"), "JOIN")
-        side, kind = item.side.upper(), item.kind.upper()
-        if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER"):
-            raise refuse(" ".join(word for word in (side, kind, "JOIN") if word), kind or side)
-        right, source = self._source(item.this, known)
-        if item.this.args.get("joins"):
-            raise refuse("a join inside the parentheses of another")
-        if any(source.alias.casefold() == each.alias.casefold() for each in scope.sources):
-            raise QueryError(f"two tables are called {source.alias}; give each an alias of its own")
+        side = _side(item)
+        right, source = self._beside(scope.sources, item.this, known)
+        if side in _HALVES:
+            on, _ = _condition(item, scope, source, Scope((*scope.sources, source), scope.merged))
+            return semi_join(left, right, _understood(_required(on)), self.columns, anti=side == "ANTI"), scope
         if side == "RIGHT":
             left, scope = self._stored(left, scope)
         elif side:
@@ -122,23 +128,97 @@ class Binder:
         ends = (right, left) if side == "RIGHT" else (left, right)
         lost = scope if side == "RIGHT" else beside
         both = Scope((*beside.sources, *scope.sources) if side == "RIGHT" else (*scope.sources, source), scope.merged)
-        using = [column.name for column in item.args.get("using") or ()]
-        if using:
-            pairs = [_same_name(name, scope, beside) for name in using]
-            on = exp.and_(*(exp.EQ(this=here.copy(), expression=there.copy()) for here, there in pairs))
-            both = replace(both, merged=scope.merged | {name.casefold() for name in using})
-        elif item.args.get("on") is not None:
-            on = resolved(item.args["on"], both)
-        else:
-            raise QueryError("JOIN needs ON or USING, which says what belongs together")
-        alone = canonicalize(exp.Select(expressions=[on]))
-        check_understood(alone)
-        on = alone.expressions[0]
-        owned = join(*ends, on, self.columns, outer=bool(side))
+        on, merged = _condition(item, scope, source, both)
+        both = replace(both, merged=both.merged | merged)
+        owned = join(*ends, _understood(_required(on)), self.columns, outer=bool(side))
         if side:
             for each in lost.sources:
                 self.columns.forget_people(each.columns)
         return owned, both
+
+    def _needs_where(self, select: exp.Select, first: exp.Expr, items: Sequence[exp.Join], known: Tables) -> bool:
+        """Whether all is inner joins of tables, and WHERE has to tie one about people to another, as ON does not."""
+        where = select.args.get("where")
+        if where is None or not any(map(compares_columns, conjuncts(where.this))) or any(map(_side, items)):
+            return False
+        nodes = [first, *(item.this for item in items)]
+        if not all(isinstance(node, exp.Table) and node.name.casefold() not in known for node in nodes):
+            return False
+        alone = Binder(self.policy)
+        owned, beside = alone._source(first, known)
+        scope, private = Scope((beside,)), [] if owned.owner == "nobody" else [owned]
+        for item in items:
+            right, source = alone._beside(scope.sources, item.this, known)
+            both = Scope((*scope.sources, source), scope.merged)
+            on, merged = _condition(item, scope, source, both)
+            scope = replace(both, merged=both.merged | merged)
+            if right.owner == "person":
+                if private and not any(is_linked(each, right, _required(on), alone.columns) for each in private):
+                    return True
+                private.append(right)
+        return False
+
+    def _beside(self, sources: Sequence[Source], node: exp.Expr, known: Tables) -> tuple[Owned, Source]:
+        """A table beside others, under an alias that none of them has."""
+        right, source = self._source(node, known)
+        if node.args.get("joins"):
+            raise refuse("a join inside the parentheses of another")
+        if any(source.alias.casefold() == each.alias.casefold() for each in sources):
+            raise QueryError(f"two tables are called {source.alias}; give each an alias of its own")
+        return right, source
+
+    def _listed(
+        self, select: exp.Select, first: exp.Expr, items: Sequence[exp.Join], known: Tables
+    ) -> tuple[Owned, Scope, exp.Select]:
+        """The tables of FROM, joined on equalities of ON and WHERE in an order of their own, and the rest of WHERE."""
+        nodes = [first, *(item.this for item in items)]
+        owned: dict[int, Owned] = {}
+        sources: dict[int, Source] = {}
+        order = sorted(range(len(nodes)), key=lambda i: ((nodes[i].name or nodes[i].alias).casefold(), i))
+        for i in order:  # the names of columns, and so the plan, hang on no other order
+            owned[i], sources[i] = self._beside(tuple(sources.values()), nodes[i], known)
+            side = _side(items[i - 1]) if i else ""
+            if side == "RIGHT":
+                raise QueryError(
+                    "RIGHT JOIN beside a comma or CROSS JOIN is not supported: write LEFT JOIN with its tables turned "
+                    "round, or a sub-query of the two"
+                )
+            if side == "LEFT":
+                owned[i], stored = self._stored(owned[i], Scope((sources[i],)))
+                sources[i] = stored.sources[0]
+        scope = Scope((sources[0],))
+        conditions: list[Condition] = []
+        later: dict[int, exp.Expr] = {}
+        for i, item in enumerate(items, 1):
+            both = Scope((*scope.sources, sources[i]), scope.merged)
+            on, merged = _condition(item, scope, sources[i], both)
+            if _side(item) not in _HALVES:
+                scope = replace(both, merged=both.merged | merged)
+            if _side(item):
+                later[i] = _required(on)
+            elif on is not None:
+                conditions += [Condition(part) for part in factored(on, key_of_condition)]
+        conditions += _of_where(select, scope)
+        tables = [Listed(sources[i].alias, owned[i], later.get(i)) for i in order]
+        steps, left = join_steps(tables, conditions, self.columns)
+        joined = owned[order[steps[0].place]]
+        for step in steps[1:]:
+            on = conjunction(step.on)
+            assert on is not None
+            place = order[step.place]
+            side, right, on = _side(items[place - 1]) if step.later else "", owned[place], _understood(on)
+            if side in _HALVES:
+                joined = semi_join(joined, right, on, self.columns, anti=side == "ANTI")
+                continue
+            joined = join(joined, right, on, self.columns, outer=bool(side))
+            if side:
+                self.columns.forget_people(sources[place].columns)
+        if (rest := conjunction([each.node for each in left if each.written is None])) is not None:
+            joined = self.filtered(joined, _understood(rest))
+        body = select.copy()
+        where = conjunction([each.written for each in left if each.written is not None])
+        body.set("where", None if where is None else exp.Where(this=where))
+        return joined, scope, body
 
     def _stored(self, owned: Owned, scope: Scope) -> tuple[Owned, Scope]:
         """What a join may make null, with a column in place of each expression: what is computed is null there too."""
@@ -175,8 +255,8 @@ class Binder:
         if not isinstance(node, exp.Select):
             raise refuse(f"{node.sql()} as a sub-query")
         check_block(node, nested=True)
-        owned, scope = self.read(node, known)
-        select = canonicalize(expand_references(resolve_names(node, scope)))
+        owned, scope, body = self.read(node, known)
+        select = canonicalize(expand_references(resolve_names(body, scope)))
         check_understood(select, distinct=True)
         where = select.args.get("where")
         if where is not None:
@@ -202,6 +282,71 @@ class Binder:
         self.columns.check(condition)
         check_predicate(condition, self.columns.fields)
         return replace(owned, relation=Filtered(owned.relation, condition))
+
+
+_HALVES = ("SEMI", "ANTI")
+"""Joins after which the columns of the right side cannot be named."""
+
+
+def _side(item: exp.Join) -> str:
+    """LEFT, RIGHT, SEMI, ANTI, or nothing of an inner join. Raises `QueryError` for other kinds of joins."""
+    method = item.method
+    if method not in ("", "NATURAL"):
+        raise refuse(f"{method} JOIN", method)
+    refuse_clauses(item, ("this", "on", "using", "side", "kind", "method"), "JOIN")
+    side, kind = item.side.upper(), item.kind.upper()
+    if kind in _HALVES and side in ("", "LEFT"):
+        return kind
+    cross = kind == "CROSS" and not (side or method or item.args.get("on") or item.args.get("using"))
+    if side not in ("", "LEFT", "RIGHT") or not (cross or kind in ("", "INNER", "OUTER")):
+        raise refuse(" ".join(word for word in (side, kind, "JOIN") if word), kind or side)
+    return side
+
+
+def _required(on: exp.Expr | None) -> exp.Expr:
+    if on is None:
+        raise QueryError("JOIN needs ON or USING, which says what belongs together")
+    return on
+
+
+def _condition(item: exp.Join, scope: Scope, source: Source, both: Scope) -> tuple[exp.Expr | None, frozenset[str]]:
+    """What ON, USING or NATURAL asks for, its names resolved, and the names that it makes one; None for nothing."""
+    using = [column.name for column in item.args.get("using") or ()]
+    if item.method:
+        using = _shared_names(scope, source)
+    if using:
+        pairs = [_same_name(name, scope, Scope((source,))) for name in using]
+        on = exp.and_(*(exp.EQ(this=here.copy(), expression=there.copy()) for here, there in pairs))
+        return on, frozenset(name.casefold() for name in using)
+    on = item.args.get("on")
+    return None if on is None else resolved(on, both), frozenset()
+
+
+def _shared_names(scope: Scope, source: Source) -> list[str]:
+    """The columns that NATURAL JOIN compares, in the order of the left side."""
+    names = dict.fromkeys(name for each in scope.sources for name in each.columns if name.casefold() in source.folded)
+    if not names:
+        raise QueryError(
+            f"NATURAL JOIN with {source.alias}: no column of it has the name of one on the left; write JOIN … ON"
+        )
+    return list({name.casefold(): name for name in names}.values())
+
+
+def _understood(on: exp.Expr) -> exp.Expr:
+    """A condition in its canonical spelling."""
+    alone = canonicalize(exp.Select(expressions=[on]))
+    check_understood(alone)
+    return alone.expressions[0]
+
+
+def _of_where(select: exp.Select, scope: Scope) -> list[Condition]:
+    """The parts of WHERE that all have to hold."""
+    where = select.args.get("where")
+    if where is None:
+        return []
+    resolved(where.this, scope)  # all parts together are no larger than a query may be
+    parts = factored(where.this, lambda part: key_of_condition(resolved(part, scope)))
+    return [Condition(resolved(part, scope), part) for part in parts]
 
 
 def source_of(alias: str, what: str, columns: Mapping[str, exp.Expr], *renamings: tuple[str, ...]) -> Source:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.expressions._types import check_predicate, exact_integer
+from discreet.query.passes._conjuncts import conjuncts
 from discreet.query.relations._columns import PERSON, Columns
 from discreet.query.relations._nodes import Computed, Filtered, Joined, Owned, Scan
 
-__all__ = ["join"]
+__all__ = ["is_linked", "join", "key_of", "sides_of"]
 
 
 def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bool) -> Owned:
@@ -22,8 +21,8 @@ def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bo
     links: list[tuple[str, str]] = []
     rest: list[exp.Expr] = []
     tied, same = False, False
-    for part in _conjuncts(on):
-        sides = _sides(part, left, right)
+    for part in conjuncts(on):
+        sides = sides_of(part, left, right)
         shared = columns.linked(sides[0]) & columns.linked(sides[1]) if sides else frozenset[str]()
         both = left.owner != "nobody" and right.owner != "nobody"
         if sides and PERSON in shared and both:
@@ -40,7 +39,7 @@ def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bo
         raise QueryError(
             f"JOIN ON {on.sql()} ties no column of one side to one of the other; join on an equality: a.id = b.id"
         )
-    pairs = [sides for part in rest if (sides := _sides(part, left, right))]
+    pairs = [sides for part in rest if (sides := sides_of(part, left, right))]
     condition = exp.and_(*rest, copy=True) if rest else None
     if condition is not None:
         check_predicate(condition, columns.fields)
@@ -60,16 +59,13 @@ def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bo
     return Owned(relation, owner, names, max(left.rows, right.rows), max(left.groups, right.groups))
 
 
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    inner = node.unnest()
-    if isinstance(inner, exp.And):
-        yield from _conjuncts(inner.left)
-        yield from _conjuncts(inner.right)
-    else:
-        yield inner
+def is_linked(left: Owned, right: Owned, on: exp.Expr, columns: Columns) -> bool:
+    """Whether a condition on two private relations says that their rows are of one person."""
+    pairs = (sides for part in conjuncts(on) if (sides := sides_of(part, left, right)))
+    return any(columns.linked(here) & columns.linked(there) for here, there in pairs)
 
 
-def _sides(part: exp.Expr, left: Owned, right: Owned) -> tuple[exp.Expr, exp.Expr] | None:
+def sides_of(part: exp.Expr, left: Owned, right: Owned) -> tuple[exp.Expr, exp.Expr] | None:
     """The sides of an equality between the relations, that of the left one first."""
     if not isinstance(part, exp.EQ):
         return None
@@ -101,16 +97,21 @@ def _check_owners(left: Owned, right: Owned, on: exp.Expr, *, same: bool, outer:
         )
 
 
+def key_of(public: Owned) -> str | None:
+    """The column of a public relation that no two of its rows have the same value of; None without such a column."""
+    inner = public.relation
+    while isinstance(inner, Filtered | Computed):
+        inner = inner.input
+    return inner.key if isinstance(inner, Scan) else None
+
+
 def _matched(public: Owned, pairs: list[tuple[exp.Expr, exp.Expr]], columns: Columns) -> tuple[exp.Expr, ...] | None:
     """What is compared of a public relation, the first side of each of `pairs`; None if a private row meets one row.
 
     It does if the key of the public table is compared. Whole numbers have to be compared as such: as doubles, two of
     them may equal the same number.
     """
-    inner = public.relation
-    while isinstance(inner, Filtered | Computed):
-        inner = inner.input
-    key = inner.key if isinstance(inner, Scan) else None
+    key = key_of(public)
     for there, here in pairs:
         if key is not None and isinstance(there.unnest(), exp.Column) and there.unnest().name == key:
             integer = columns.fields[key].type == "int"
