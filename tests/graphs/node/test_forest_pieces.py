@@ -88,13 +88,13 @@ def test_pieces_have_the_value_of_graphs_of_gadgets() -> None:
     several = halves = 0
     for shared in (0, 0.5, 1):
         for _ in range(6):
-            graph = gadgets(generator.integers(1, len(KINDS), size=4).tolist(), shared, generator)
+            graph = gadgets(generator.integers(1, len(KINDS), size=3).tolist(), shared, generator)
             for cap in (2, 3, 4):
                 size = unreduced(graph, cap)
                 assert reduced(graph, cap) == size
                 several += len(reduce_to_pieces(CappedGraph.uniform(graph, cap))[1]) > 1
                 halves += size.denominator > 1
-    assert several > 5 and halves > 0
+    assert several > 3 and halves > 0
 
 
 def test_blocks_and_bridges_are_those_of_networkx() -> None:

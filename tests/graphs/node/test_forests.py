@@ -188,14 +188,6 @@ def test_shares_that_are_too_many_in_one_block_show_nothing_more_than_a_mean() -
     assert bounds(capped, prices, ForestMix(apart[:3], np.full(3, 1 / 3))).lower <= 2 * 2**30
 
 
-@pytest.fixture(params=[0, 40])
-def small_pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """With and without the shortcut for small pieces."""
-    monkeypatch.setattr(_forests, "_SMALL", request.param)
-    return request.param
-
-
-@pytest.mark.usefixtures("small_pieces")
 def test_without_a_certificate_the_exact_method_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = hubs(3, 3)
     nothing = ForestMix([np.empty(0, np.int64)], np.ones(1))
@@ -212,7 +204,6 @@ def test_a_library_without_an_answer_leaves_it_to_the_exact_method(monkeypatch: 
         x = None
 
     monkeypatch.setattr(_attempts, "linprog", lambda *_, **__: NoAnswer())
-    monkeypatch.setattr(_forests, "_SMALL", 0)
     graph = hubs(3, 3)
     assert len(list(tried_in_turn(graph, 4))) == 2
     assert forest_size(graph, 4) == FORESTS.steps * 21 // 2

@@ -19,9 +19,6 @@ __all__ = ["FORESTS", "SpanningForests", "certified"]
 FORESTS = Resolution(steps=256, slack=4, from_vertices=True)
 """Components are vertices less the forest's size, which may be 1/64 of the cap too large: noise is scaled up by it."""
 
-_SMALL = 40
-"""A piece of so few edges is solved exactly at once where a grown forest does not do."""
-
 
 @dataclass(frozen=True, slots=True)
 class SpanningForests:
@@ -66,7 +63,7 @@ class _Bracket:
         prices, mix = grown_attempt(piece)
         self.bounds = bounds(piece, prices, mix)
         self._forests: Sequence[NDArray[np.int64]] = mix.forests
-        self._attempts: Iterator[Attempt] | None = iter(()) if piece.graph.edges <= _SMALL else None
+        self._attempts: Iterator[Attempt] | None = None
 
     def narrow(self, goal: float) -> None:
         """One more attempt, or the exact value after the last; prices may be left so far from a forest as the goal."""
