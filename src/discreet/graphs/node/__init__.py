@@ -12,7 +12,6 @@ from discreet.graphs.node._degrees import NodeDegrees, NodeDegreesRelease
 from discreet.graphs.node._degrees_release import NodePrivateDegrees
 from discreet.graphs.node._distribution import block_sums, blocks_up_to
 from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows, edge_flow
-from discreet.graphs.node._forests import FORESTS, SpanningForests
 from discreet.graphs.node._patterns import Stars, Triangles
 from discreet.graphs.node._plan import NodePlan
 from discreet.graphs.node._projection import edge_order, projected_degrees
@@ -25,6 +24,7 @@ from discreet.graphs.node._question import (
 from discreet.graphs.node._release import NodePrivateCount
 from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution, Truncated
 from discreet.graphs.node._verify import NODE_COUNT_KIND, NODE_DEGREES_KIND
+from discreet.graphs.node.forests import FORESTS, SpanningForests
 from discreet.graphs.node.stars import TwoStars
 
 __all__ = [

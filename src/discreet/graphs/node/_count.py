@@ -12,9 +12,9 @@ from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
 from discreet.graphs.node._caps import CapScores, caps_up_to, choose_cap
 from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows
-from discreet.graphs.node._forests import FORESTS, SpanningForests
 from discreet.graphs.node._patterns import Stars, Triangles
 from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution, Truncated
+from discreet.graphs.node.forests import FORESTS, SpanningForests
 from discreet.graphs.node.stars import TwoStars
 from discreet.prices import Additive, Choice, Prices, Purse, check_spend
 from discreet.privacy import Loss

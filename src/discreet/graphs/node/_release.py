@@ -8,8 +8,8 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.graphs.node._flow import HALF_EDGES
-from discreet.graphs.node._forests import FORESTS
 from discreet.graphs.node._truncation import PACKED, Resolution
+from discreet.graphs.node.forests import FORESTS
 from discreet.prices import Additive, Choice, additive_from_json, additive_to_json, choice_from_json, choice_to_json
 from discreet.privacy import Loss
 from discreet.release import JsonRelease

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from discreet.graphs._graph import Graph
+from discreet.graphs.node.forests._pieces import CappedGraph
 
 __all__ = ["GrownForest", "grow_forest", "size_of_forest"]
 
@@ -35,19 +35,20 @@ def size_of_forest(vertices: int, ends: NDArray[np.int64]) -> int:
     return vertices - _parts(vertices, ends)
 
 
-def grow_forest(graph: Graph, cap: int, prices: NDArray[np.float64]) -> GrownForest:
-    """A forest with at most `cap` edges at every vertex: first edges between cheap vertices, then swaps. SENSITIVE.
+def grow_forest(capped: CappedGraph, prices: NDArray[np.float64]) -> GrownForest:
+    """A forest with no more edges at a vertex than its cap: first edges between cheap vertices, then swaps. SENSITIVE.
 
     A vertex with all its edges is freed of one by an edge that joins two parts of the forest around it; so freed, it
-    can take another that joins two trees. Source: Fürer and Raghavachari 1994, for a given cap.
+    can take another that joins two trees. Source: Fürer and Raghavachari 1994, for given caps.
 
+    >>> from discreet.graphs import Graph
     >>> star = Graph.from_pairs([(0, 1), (0, 2), (0, 3), (0, 4), (1, 2)])
-    >>> len(grow_forest(star, 3, np.zeros(5)).edges), len(grow_forest(star, 2, np.zeros(5)).edges)
-    (4, 3)
+    >>> [len(grow_forest(CappedGraph.uniform(star, cap), np.zeros(5)).edges) for cap in (3, 2)]
+    [4, 3]
     """
-    search = _Search(graph, cap, prices)
-    largest = size_of_forest(graph.vertices, graph.ends)
-    blocking = np.zeros(graph.vertices, np.bool_)
+    search = _Search(capped, prices)
+    largest = size_of_forest(capped.graph.vertices, capped.graph.ends)
+    blocking = np.zeros(capped.graph.vertices, np.bool_)
     while search.size < largest:
         blocked = search.grow()
         if blocked is not None:
@@ -66,8 +67,9 @@ def _parts(vertices: int, ends: NDArray[np.int64]) -> int:
 class _Search:
     """A forest that grows: the neighbours of each vertex in it."""
 
-    def __init__(self, graph: Graph, cap: int, prices: NDArray[np.float64]) -> None:
-        self._graph, self._cap = graph, cap
+    def __init__(self, capped: CappedGraph, prices: NDArray[np.float64]) -> None:
+        graph = self._graph = capped.graph
+        self._caps: list[int] = capped.caps.tolist()
         self._near: list[set[int]] = [set() for _ in range(graph.vertices)]
         self.size = 0
         parts = _Parts(graph.vertices)
@@ -115,7 +117,7 @@ class _Search:
                 return ~np.array(free)
 
     def _has_room(self, v: int) -> bool:
-        return len(self._near[v]) < self._cap
+        return len(self._near[v]) < self._caps[v]
 
     def _add(self, a: int, b: int) -> None:
         self._near[a].add(b)
