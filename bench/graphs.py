@@ -194,7 +194,7 @@ def mixing_and_cuts(name: str, graph: Graph) -> None:
         )
 
 
-def degree_errors(name: str, graph: Graph, runs: int = 20) -> bool:
+def degree_errors(name: str, graph: Graph, runs: int = 300) -> bool:
     from scipy.optimize import isotonic_regression
 
     degrees, ok = np.sort(graph.degrees())[::-1], True
