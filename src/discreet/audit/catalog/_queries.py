@@ -209,6 +209,11 @@ def _public_keys() -> Iterator[SqlEntry]:
         "SELECT k, COUNT(*) AS n FROM t GROUP BY k ORDER BY n DESC LIMIT 2",
         note="the order is that of the noisy counts; the least group is not shown",
     )
+    yield entry(
+        "ORDER BY and OFFSET",
+        "SELECT k, COUNT(*) AS n FROM t GROUP BY k ORDER BY n DESC LIMIT 1 OFFSET 1",
+        note="the order is that of the noisy counts; the middle group alone is shown",
+    )
     yield person("COUNT(*) by public keys, a person in one group", count, note="8 rows, 3 count, in one group")
     yield capped("COUNT(*) by public keys, a person in all groups", count, note="9 rows, 3 count, in 2 groups at most")
     yield capped(

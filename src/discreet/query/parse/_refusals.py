@@ -155,8 +155,8 @@ _BY_NAME: Mapping[str, str] = {name: each.why for each in REFUSED for name in ea
 def because(asked: exp.Expr | str) -> str | None:
     """Why a node, or a clause by its name, is refused, and what to ask instead; None if the list does not say.
 
-    >>> because("offset")
-    'it is free to ask for more rows with LIMIT and to drop the first ones of the release'
+    >>> because("pivots")
+    'GROUP BY the column and turn the release round'
     """
     if isinstance(asked, str):
         return _BY_NAME.get(asked.upper().replace("_", ""))
