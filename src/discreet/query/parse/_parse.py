@@ -85,7 +85,7 @@ def parse(text: str) -> exp.Select:
 
 
 def parsed(text: str, *, parameters: bool = False) -> exp.Select:
-    """The same as it is written; with `parameters`, it may have some."""
+    """What `parse` reads, spelt as it is written. With `parameters` there may be ?, $1 and :name. Raises as `parse`."""
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise QueryError(f"a query is SQL text or an Ibis expression, got {type(text).__name__}")
     try:

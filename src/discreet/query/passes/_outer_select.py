@@ -122,7 +122,7 @@ def _merged(core: exp.Select, layer: Layer) -> exp.Select:
     above = {name: layer.select.args.get(name) for name in ("where", "order", "limit", "offset")}
     if (core.args.get("limit") or core.args.get("offset")) and any(above.values()):
         raise QueryError(
-            "the query filters, sorts or limits the rows that a LIMIT has left; put the LIMIT last, "
+            "the query filters, sorts or limits the rows that a LIMIT or OFFSET has left; put the LIMIT last, "
             "or do the rest with the release, which is free"
         )
     scope = Scope((source_of(layer.alias, "the sub-query", _outputs(core), *layer.names),))

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from discreet.graphs._graph import Graph
 from discreet.graphs.node._simplex import Tableau
-from discreet.graphs.node.forests._growth import size_of_forest
+from discreet.graphs.node.forests._growth import Parts, size_of_forest
 from discreet.graphs.node.forests._pieces import CappedGraph
 
 __all__ = [
@@ -156,22 +156,9 @@ def _heaviest(
 def _heaviest_by_sorting(graph: Graph, prices: NDArray[Any], one: int) -> NDArray[np.int64]:
     """The same by Kruskal's method, for integers of any size."""
     dear = [prices[a] + prices[b] for a, b in graph.ends.tolist()]
-    above, chosen = list(range(graph.vertices)), []
-
-    def top(v: int) -> int:
-        while above[v] != v:
-            above[v] = above[above[v]]
-            v = above[v]
-        return v
-
-    for e in sorted(range(len(dear)), key=dear.__getitem__):
-        if dear[e] >= one:
-            break
-        a, b = (top(v) for v in graph.ends[e].tolist())
-        if a != b:
-            above[a] = b
-            chosen.append(e)
-    return np.array(chosen, np.int64)
+    parts, ends = Parts(graph.vertices), graph.ends.tolist()
+    worth = [e for e in sorted(range(len(dear)), key=dear.__getitem__) if dear[e] < one]
+    return np.array([e for e in worth if parts.join(*ends[e])], np.int64)
 
 
 def _feasible_size(capped: CappedGraph, mix: ForestMix) -> int:

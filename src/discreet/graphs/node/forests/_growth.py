@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from discreet.graphs.node.forests._pieces import CappedGraph
 
-__all__ = ["GrownForest", "grow_forest", "size_of_forest"]
+__all__ = ["GrownForest", "Parts", "grow_forest", "size_of_forest"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +72,7 @@ class _Search:
         self._caps: list[int] = capped.caps.tolist()
         self._near: list[set[int]] = [set() for _ in range(graph.vertices)]
         self.size = 0
-        parts = _Parts(graph.vertices)
+        parts = Parts(graph.vertices)
         order = np.argsort(prices[graph.ends].sum(axis=1), kind="stable")
         for a, b in graph.ends[order].tolist():
             if self._has_room(a) and self._has_room(b) and parts.join(a, b):
@@ -91,7 +91,7 @@ class _Search:
         tree, parent, depth = self._rooted()
         free = [self._has_room(v) for v in range(n)]
         freed_by: dict[int, tuple[int, int]] = {}
-        parts = _Parts(n)
+        parts = Parts(n)
         for v, up in enumerate(parent):
             if up >= 0 and free[v] and free[up]:
                 parts.above[v] = up
@@ -193,13 +193,14 @@ class _Search:
         return path
 
 
-class _Parts:
+class Parts:
     """Which vertices are in one part: union by pointers, paths halved."""
 
     def __init__(self, n: int) -> None:
         self.above = list(range(n))
 
     def top(self, v: int) -> int:
+        """The vertex that stands for the part of this one."""
         above = self.above
         while above[v] != v:
             above[v] = above[above[v]]
@@ -213,4 +214,5 @@ class _Parts:
         return x != y
 
     def labels(self) -> NDArray[np.int64]:
+        """A number for each vertex, the same for those of one part."""
         return np.array([self.top(v) for v in range(len(self.above))], np.int64)
