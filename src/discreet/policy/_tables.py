@@ -18,6 +18,10 @@ _UNIT = (
     'unit: is missing: name the column that identifies a person, or say unit = "rows" if every row is another person, '
     'unit = "order_id -> orders.id" if another table knows whose a row is, or public = true if it is about nobody'
 )
+_KEY = (
+    "key = {!r}: in a table about people it is a column among the table's columns that has one owner, beside a unit that "
+    "names the person or a path; leave it out"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,8 @@ class Table(StrictModel):
 
     `unit` says whom a row belongs to: ``"rows"`` (every row is another person), the column that names the person, a
     path to the table that knows, ``"order_id -> orders.id"``, or ``"ends"`` (both ends of an edge, in a graph that
-    protects people). A public table has no unit, and `key` names the column, if there is one, that no two of its rows
-    share.
+    protects people). A public table has no unit. `key` names the column, if there is one, that no two rows share; in a
+    table about people it says that what the column names has one owner, so that a sub-query may group by it.
     """
 
     unit: Annotated[str, Field(min_length=1)] | None = None
@@ -54,8 +58,8 @@ class Table(StrictModel):
             self._check_public()
         elif self.unit is None:
             raise ValueError(_UNIT)
-        elif self.key is not None:
-            raise ValueError("key is for public tables; leave it out")
+        elif self.key is not None and (self.unit in ("ends", "rows") or self.key not in self.columns):
+            raise ValueError(_KEY.format(self.key))
         elif self.unit == "ends":
             if self.max_rows is not None or self.max_groups is not None:
                 raise ValueError(

@@ -56,9 +56,11 @@ from discreet.query.relations._nodes import (
     Ranked,
     Relation,
     Scan,
+    SemiJoined,
     Stacked,
     Total,
     scans,
+    stored_names,
     walked,
 )
 from discreet.query.results._dual import Dual
@@ -126,6 +128,7 @@ __all__ = [
     "Release",
     "Row",
     "Scan",
+    "SemiJoined",
     "SelectedRows",
     "ShownTable",
     "Stacked",
@@ -173,6 +176,7 @@ __all__ = [
     "related_rows",
     "rounding",
     "scans",
+    "stored_names",
     "scored_rows",
     "section",
     "select_rows",

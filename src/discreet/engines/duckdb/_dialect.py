@@ -123,6 +123,10 @@ class _DuckDB(Dialect):
         each = f"SELECT r, unnest(range({copies})) FROM ({alike} WHERE {begin} <= b GROUP BY r)"
         return f"(SELECT unnest(r) FROM ({each})) AS {rows}"
 
+    def semi_join(self, rows: str, others: str, on: str, *, missing: bool) -> str:
+        """As a join of its own: EXISTS with more than equalities would pair all rows first."""
+        return f"SELECT * FROM ({rows}) {'ANTI' if missing else 'SEMI'} JOIN ({others}) ON {on}"
+
     def apart(self, rows: str, others: str, on: str) -> str:
         return f"{rows} ANTI JOIN {others} ON {on}"
 

@@ -127,6 +127,9 @@ class _Spark(Dialect):
     def among(self, rows: str, others: str, on: str) -> str:
         return f"{rows} LEFT SEMI JOIN {others} ON {on}"
 
+    def semi_join(self, rows: str, others: str, on: str, *, missing: bool) -> str:
+        return f"SELECT * FROM ({rows}) LEFT {'ANTI' if missing else 'SEMI'} JOIN ({others}) ON {on}"
+
     def apart(self, rows: str, others: str, on: str) -> str:
         return f"{rows} LEFT ANTI JOIN {others} ON {on}"
 

@@ -115,6 +115,11 @@ class Dialect(ABC):
     def apart(self, rows: str, others: str, on: str) -> str:
         """What FROM reads for the rows of a named query that find none among others."""
 
+    def semi_join(self, rows: str, others: str, on: str, *, missing: bool) -> str:
+        """The rows of a query that find one of another, or with `missing` those that find none."""
+        word = "NOT EXISTS" if missing else "EXISTS"
+        return f"SELECT * FROM ({rows}) WHERE {word} (SELECT 1 FROM ({others}) WHERE {on})"
+
     def fenced(self, sql: str) -> str:
         """A query whose columns are computed once, however often a query over it names them."""
         return sql

@@ -31,10 +31,12 @@ from discreet.query import (
     Ranked,
     Relation,
     Scan,
+    SemiJoined,
     Stacked,
     Sum,
     Total,
     scans,
+    stored_names,
     walked,
 )
 
@@ -97,6 +99,8 @@ class _Rendering:
                 return Rows(f"SELECT *, {', '.join(added)} FROM ({rows.sql})", rows.owner)
             case Joined():
                 return self._joined(relation)
+            case SemiJoined():
+                return self._semi_joined(relation)
             case Limited():
                 return self._limited(relation)
             case Stacked():
@@ -206,14 +210,23 @@ class _Rendering:
 
     def _joined(self, join: Joined) -> Rows:
         left, right = self.rows(join.left), self.rows(join.right)
+        word = "LEFT JOIN" if join.outer else "JOIN"
+        sql = f"SELECT * FROM ({left.sql}) {word} ({right.sql}) ON {self._together(join, left, right)}"
+        return Rows(sql, left.owner or right.owner)
+
+    def _semi_joined(self, join: SemiJoined) -> Rows:
+        left, right = self.rows(join.left), self.rows(join.right)
+        on = self._together(join, left, right)
+        return Rows(self.dialect.semi_join(left.sql, right.sql, on, missing=join.missing), left.owner)
+
+    def _together(self, join: Joined | SemiJoined, left: Rows, right: Rows) -> str:
+        """The condition on a pair of rows: one owner, what links rows, and what the query asks for."""
         on = [f"{self._wire(a)} = {self._wire(b)}" for a, b in join.links]
         if left.owner is not None and right.owner is not None:
             on.insert(0, f"{left.owner} = {right.owner}")
         if join.on is not None:
             on.append(self._write.condition(join.on))
-        word = "LEFT JOIN" if join.outer else "JOIN"
-        sql = f"SELECT * FROM ({left.sql}) {word} ({right.sql}) ON {' AND '.join(on)}"
-        return Rows(sql, left.owner or right.owner)
+        return " AND ".join(on) or "1 = 1"
 
     def _limited(self, limited: Limited) -> Rows:
         """Rows chosen by hashes of their content; of private ones, only owners of more need any care."""
@@ -231,7 +244,7 @@ class _Rendering:
         counted = f"SELECT {owner} AS {who} FROM {side} GROUP BY {owner} HAVING count(*) > {limited.rows}"
         if octets:
             counted += f" OR sum({octets}) > {limited.size}"
-        again = any(isinstance(node, Joined | Limited | Grouped | Ranked) for node in walked(limited.input))
+        again = any(isinstance(node, Joined | SemiJoined | Limited | Grouped | Ranked) for node in walked(limited.input))
         steps = f"{step(side, rows.sql, keep=again)}, {step(many, counted, keep=True)}"
         on = f"{owner} = {who}"
         few = f"SELECT {side}.*, 0 AS {place}, 0 AS {size} FROM {self.dialect.apart(side, many, on)}"
@@ -242,7 +255,7 @@ class _Rendering:
         """How many bytes the texts of a row have, with those that say whose it is; empty if there are none."""
         texts = [self._column(name) for name in limited.texts]
         if not self._links_are_integers:
-            texts += [self._wire(name) for name in _visible(limited.input) if name in self._links & self.request.used]
+            texts += [self._wire(name) for name in stored_names(limited.input) if name in self._links & self.request.used]
         if owner is not None and self._owners_are_texts:
             texts.append(owner)
         return " + ".join(f"coalesce({self.dialect.octets(text)}, 0)" for text in texts)
@@ -270,18 +283,18 @@ class _Rendering:
 
     def _grouped(self, grouped: Grouped) -> Rows:
         rows = self.rows(grouped.input)
-        assert rows.owner is not None
-        owner = self._name()
-        items = [f"{rows.owner} AS {owner}"]
+        owner = None if rows.owner is None else self._name()
+        items = [] if owner is None else [f"{rows.owner} AS {owner}"]
         items += [f"{self._write.held(node, kind)} AS {self._column(n)}" for n, (node, kind) in grouped.keys.items()]
         results: list[str] = []
         for i, (name, total) in enumerate(grouped.totals.items()):
             if (value := self._value(total)) is not None:
                 items.append(f"{value} AS v{i}")
             results.append(f"{self._total(total, f'v{i}')} AS {self._column(name)}")
-        keys = [owner, *map(self._column, grouped.keys)]
-        inner = f"SELECT {', '.join(items)} FROM ({rows.sql})"
-        return Rows(f"SELECT {', '.join([*keys, *results])} FROM ({inner}) GROUP BY {', '.join(keys)}", owner)
+        keys = [*([] if owner is None else [owner]), *map(self._column, grouped.keys)]
+        inner = f"SELECT {', '.join(items) or '1 AS one'} FROM ({rows.sql})"
+        by = f" GROUP BY {', '.join(keys)}" if keys else ""
+        return Rows(f"SELECT {', '.join([*keys, *results])} FROM ({inner}){by}", owner)
 
     def _ranked(self, ranked: Ranked) -> Rows:
         """Places by windows over the rows of one owner; an order of equal rows shows in no column."""
@@ -353,20 +366,6 @@ class _Rendering:
         return f"u{self._names_used}"
 
 
-def _visible(relation: Relation) -> Iterator[str]:
-    """The columns of tables that rows of a relation still have."""
-    match relation:
-        case Scan():
-            yield from relation.columns
-        case Filtered() | Computed() | Limited() | Ranked():
-            yield from _visible(relation.input)
-        case Joined():
-            yield from _visible(relation.left)
-            yield from _visible(relation.right)
-        case Stacked() | Grouped():
-            return
-
-
 def _linked(relation: Relation) -> Iterator[str]:
     match relation:
         case Scan():
@@ -376,7 +375,7 @@ def _linked(relation: Relation) -> Iterator[str]:
             yield from _linked(relation.input)
         case Filtered() | Computed() | Limited() | Grouped():
             yield from _linked(relation.input)
-        case Joined():
+        case Joined() | SemiJoined():
             for pair in relation.links:
                 yield from pair
             yield from _linked(relation.left)

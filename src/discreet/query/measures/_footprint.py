@@ -28,6 +28,7 @@ from discreet.query.relations._nodes import (
     Ranked,
     Relation,
     Scan,
+    SemiJoined,
     Stacked,
     Total,
     is_public,
@@ -133,6 +134,8 @@ class _Bounding:
                 return replace(relation, input=inner), footprint
             case Joined():
                 return self._joined(relation)
+            case SemiJoined():
+                return self._semi_joined(relation)
             case Stacked():
                 return self._stacked(relation)
             case Grouped():
@@ -221,6 +224,14 @@ class _Bounding:
             return replace(join, left=left), footprint
         right, footprint = self._widened(right, there, here)
         return replace(join, right=right), footprint
+
+    def _semi_joined(self, join: SemiJoined) -> tuple[Relation, _Footprint]:
+        """Either side may be held, and no row is wider or more often there than it was."""
+        (left, here), (right, there) = self.bound(join.left), self.bound(join.right)
+        if not is_public(right):
+            left, here = self.fitted(left, here, here.row, here.reads)
+            right, _ = self.fitted(right, there, there.row, there.reads)
+        return replace(join, left=left, right=right), here
 
     def _paired(self, join: Joined, here: _Footprint, there: _Footprint) -> tuple[Relation, _Footprint]:
         """A join in which rows of one unit meet many: so few of each side that all pairs fit."""

@@ -222,7 +222,7 @@ def check_block(select: exp.Select, *, nested: bool) -> None:
     known = _READ if nested else (*_READ, *_LAST)
     refuse_clauses(select, known, "a sub-query" if nested else "a query")
     for name in (*_READ, *_LAST):
-        if name not in ("from_", "joins", "with_"):
+        if name not in ("from_", "joins", "with_", "expressions", "where", "group"):
             _refuse_queries(select.args.get(name))
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):

@@ -104,7 +104,8 @@ class Source:
     """One item of FROM: its alias, what it is in words, and for each of its columns the expression it stands for.
 
     Columns that only say whose a row is are `hidden`: they are not offered to whom misspells a name. `folded` are the
-    names as they are spelt, without regard to case.
+    names as they are spelt, without regard to case. What is `implicit` stands for a sub-query outside FROM, and is
+    named by its alias alone.
     """
 
     alias: str
@@ -112,6 +113,7 @@ class Source:
     columns: Mapping[str, exp.Expr]
     table: str = ""
     hidden: frozenset[str] = frozenset()
+    implicit: bool = False
     folded: Mapping[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -125,16 +127,27 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The sources of a SELECT in order; `merged` are the columns that USING made one, taken from the first source."""
+    """The sources of a SELECT in order; `merged` are the columns that USING made one, taken from the first source.
+
+    What none of them has is a name of the query around it, `outer`, if there is one.
+    """
 
     sources: tuple[Source, ...]
     merged: frozenset[str] = frozenset()
+    outer: Scope | None = None
+
+    def knows(self, column: exp.Column) -> bool:
+        """Whether one of the sources themselves has a column of the name."""
+        sources = [s for s in self.sources if not column.table or s.alias.casefold() == column.table.casefold()]
+        return any(column.name.casefold() in source.folded for source in sources)
 
     def find(self, column: exp.Column) -> exp.Expr | None:
         """What a column of the query stands for; None if no source has it.
 
         Raises `QueryError` for a qualifier that is no source, and for a name that several sources have.
         """
+        if self.outer is not None and not self.knows(column) and self.outer.knows(column):
+            return self.outer.find(column)
         matches = [
             (source, name) for source in self._candidates(column) if (name := source.folded.get(column.name.casefold()))
         ]
@@ -159,20 +172,24 @@ class Scope:
     def expand(self, star: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """What ``*`` or ``t.*`` stands for, in order."""
         seen: set[str] = set()
-        for source in self._candidates(star) if isinstance(star, exp.Column) else self.sources:
+        for source in self._candidates(star) if isinstance(star, exp.Column) else self._listed:
             for name, node in source.columns.items():
                 if name.casefold() not in seen or name.casefold() not in self.merged:
                     yield name, node
                 seen.add(name.casefold())
 
+    @property
+    def _listed(self) -> tuple[Source, ...]:
+        return tuple(source for source in self.sources if not source.implicit)
+
     def _candidates(self, column: exp.Column) -> Iterable[Source]:
         if column.args.get("db"):
             raise QueryError(f"{column.sql()} names a schema; write the table's name or alias alone")
         if not column.table:
-            return self.sources
+            return self._listed
         chosen = [source for source in self.sources if source.alias.casefold() == column.table.casefold()]
         if not chosen:
-            reads = ", ".join(source.written for source in self.sources)
+            reads = ", ".join(source.written for source in self._listed)
             raise QueryError(f"{column.sql()} names a table that the query does not read; it reads {reads}")
         return chosen
 

@@ -9,16 +9,19 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.policy import ColumnType, Policy
-from discreet.query.expressions._types import check_predicate
+from discreet.query.expressions._types import check_predicate, nullable
 from discreet.query.parse._parse import check_block, check_understood, refuse, refuse_clauses
+from discreet.query.parse._trees import put
 from discreet.query.passes._canonicalize import canonicalize
 from discreet.query.passes._conjuncts import conjunction, conjuncts, factored, key_of_condition
 from discreet.query.passes._names import Scope, Source, expand_references, match_name, resolve_names, resolved
+from discreet.query.passes._sub_queries import Existence, existence
 from discreet.query.relations._columns import Columns, stored_field
 from discreet.query.relations._group_by import group_rows, is_grouped
 from discreet.query.relations._join_order import Condition, Listed, compares_columns, is_unconditional, join_steps
-from discreet.query.relations._joins import is_linked, join
+from discreet.query.relations._joins import beside_one, is_linked, join
 from discreet.query.relations._nodes import Computed, Filtered, Owned
+from discreet.query.relations._scalar_joins import scalar_join
 from discreet.query.relations._semi_joins import semi_join
 from discreet.query.relations._unions import stack
 
@@ -49,23 +52,30 @@ class Binder:
     _tables: int = 0
     _read: set[int] = field(default_factory=set)
 
-    def read(self, select: exp.Select, known: Tables | None = None) -> tuple[Owned, Scope, exp.Select]:
+    def read(
+        self, select: exp.Select, known: Tables | None = None, outer: Scope | None = None
+    ) -> tuple[Owned, Scope, exp.Select]:
         """What a SELECT reads, the names that it can use, and the SELECT without the parts of WHERE that join tables.
 
-        Raises `QueryError` for what is not supported.
+        Conditions and values that are sub-queries are joined too. Parts of WHERE that name columns of the query around
+        it, whose scope is `outer`, are left as they are. Raises `QueryError` for what is not supported.
         """
         inside = self._named(select, known or {})
+        select, tests = _without_tests(select)
         source = select.args.get("from_")
         if source is None:
             raise QueryError("the query has no FROM; say which table it reads")
         items: list[exp.Join] = [*source.this.args.get("joins", []), *select.args.get("joins", [])]
         if any(map(is_unconditional, items)) or self._needs_where(select, source.this, items, inside):
-            owned, scope, select = self._listed(select, source.this, items, inside)
+            owned, scope, select = self._listed(select, source.this, items, inside, outer)
         else:
             owned, first = self._source(source.this, inside)
             scope = Scope((first,))
             for item in items:
                 owned, scope = self._joined(owned, scope, item, inside)
+        for test in tests:
+            owned = self._tested(owned, scope, test, inside)
+        owned, scope, select = self._with_values(owned, scope, select, inside)
         for name, each in inside.items():
             if (known is None or known.get(name) is not each) and id(each) not in self._read:
                 raise QueryError(f"WITH {each.name} is never read; leave it out")
@@ -118,7 +128,7 @@ class Binder:
         right, source = self._beside(scope.sources, item.this, known)
         if side in _HALVES:
             on, _ = _condition(item, scope, source, Scope((*scope.sources, source), scope.merged))
-            return semi_join(left, right, _understood(_required(on)), self.columns, anti=side == "ANTI"), scope
+            return self._half(left, right, _understood(_required(on)), side), scope
         if side == "RIGHT":
             left, scope = self._stored(left, scope)
         elif side:
@@ -168,7 +178,7 @@ class Binder:
         return right, source
 
     def _listed(
-        self, select: exp.Select, first: exp.Expr, items: Sequence[exp.Join], known: Tables
+        self, select: exp.Select, first: exp.Expr, items: Sequence[exp.Join], known: Tables, outer: Scope | None
     ) -> tuple[Owned, Scope, exp.Select]:
         """The tables of FROM, joined on equalities of ON and WHERE in an order of their own, and the rest of WHERE."""
         nodes = [first, *(item.this for item in items)]
@@ -198,17 +208,20 @@ class Binder:
                 later[i] = _required(on)
             elif on is not None:
                 conditions += [Condition(part) for part in factored(on, key_of_condition)]
-        conditions += _of_where(select, scope)
+        ties, others = _of_where(select, scope, outer)
+        conditions += ties
         tables = [Listed(sources[i].alias, owned[i], later.get(i)) for i in order]
         steps, left = join_steps(tables, conditions, self.columns)
         joined = owned[order[steps[0].place]]
         for step in steps[1:]:
             on = conjunction(step.on)
-            assert on is not None
             place = order[step.place]
+            if on is None:
+                joined = beside_one(joined, owned[place])
+                continue
             side, right, on = _side(items[place - 1]) if step.later else "", owned[place], _understood(on)
             if side in _HALVES:
-                joined = semi_join(joined, right, on, self.columns, anti=side == "ANTI")
+                joined = self._half(joined, right, on, side)
                 continue
             joined = join(joined, right, on, self.columns, outer=bool(side))
             if side:
@@ -216,7 +229,7 @@ class Binder:
         if (rest := conjunction([each.node for each in left if each.written is None])) is not None:
             joined = self.filtered(joined, _understood(rest))
         body = select.copy()
-        where = conjunction([each.written for each in left if each.written is not None])
+        where = conjunction([*(each.written for each in left if each.written is not None), *others])
         body.set("where", None if where is None else exp.Where(this=where))
         return joined, scope, body
 
@@ -254,13 +267,7 @@ class Binder:
             return stack(self.query(node.left, inside), self.query(node.right, inside), self.columns)
         if not isinstance(node, exp.Select):
             raise refuse(f"{node.sql()} as a sub-query")
-        check_block(node, nested=True)
-        owned, scope, body = self.read(node, known)
-        select = canonicalize(expand_references(resolve_names(body, scope)))
-        check_understood(select, distinct=True)
-        where = select.args.get("where")
-        if where is not None:
-            owned = self.filtered(owned, where.this)
+        owned, select, _ = self._block(node, known)
         if is_grouped(select):
             owned, select = group_rows(select, owned, self.columns)
         outputs: dict[str, exp.Expr] = {}
@@ -276,6 +283,119 @@ class Binder:
         if sum(1 for output in outputs.values() for _ in output.walk()) > _MOST_PARTS:
             raise QueryError(f"the sub-queries add up to more than {_MOST_PARTS:,} parts")
         return owned, outputs
+
+    def _block(
+        self, node: exp.Select, known: Tables, outer: Scope | None = None
+    ) -> tuple[Owned, exp.Select, list[exp.Expr]]:
+        """The rows of a sub-query, its SELECT with resolved names, and what ties it to the query around it."""
+        check_block(node, nested=True)
+        owned, scope, body = self.read(node, known, outer)
+        ties: list[exp.Expr] = []
+        if outer is not None and (where := body.args.get("where")) is not None:
+            parts = list(factored(where.this, lambda part: key_of_condition(part)))
+            correlated = [part for part in parts if _names_outer(part, scope, outer)]
+            ties = [_understood(resolved(part, replace(scope, outer=outer))) for part in correlated]
+            rest = conjunction([part for part in parts if not _names_outer(part, scope, outer)])
+            body = body.copy()
+            body.set("where", None if rest is None else exp.Where(this=rest))
+        select = canonicalize(expand_references(resolve_names(body, scope)))
+        check_understood(select, distinct=True)
+        where = select.args.get("where")
+        if where is not None:
+            owned = self.filtered(owned, where.this)
+        return owned, select, ties
+
+    def _half(self, left: Owned, right: Owned, on: exp.Expr, side: str) -> Owned:
+        word = f"{side} JOIN ON {on.sql()}"
+        return semi_join(left, right, list(conjuncts(on)), self.columns, word, missing=side == "ANTI")
+
+    def _tested(self, owned: Owned, scope: Scope, test: Existence, known: Tables) -> Owned:
+        """The rows that satisfy a condition with a sub-query."""
+        right, values, ties = self._right(scope, test, known)
+        operands = [_understood(resolved(operand, scope)) for operand in test.operands]
+        if len(values) != len(operands):
+            raise QueryError(f"{test.word} compares {len(operands)} values with {len(values)} columns")
+        pairs = list(zip(operands, values, strict=True))
+        parts = [test.compares(this=operand.copy(), expression=value.copy()) for operand, value in pairs]
+        owned = semi_join(owned, right, [*ties, *parts], self.columns, test.word, missing=test.missing)
+        if not (test.missing and pairs):
+            return owned
+        if len(pairs) > 1:
+            raise QueryError(f"{test.word} compares several values, any of which may be null; write NOT EXISTS")
+        linked = any(self.columns.linked(operand) & self.columns.linked(value) for operand, value in pairs)
+        for node in (side for pair in pairs for side in pair if self._may_be_null(side)):
+            null = exp.Is(this=node.copy(), expression=exp.Null())
+            if not linked:
+                owned = semi_join(owned, right, [*ties, null], self.columns, test.word, missing=True)
+            elif node is operands[0]:
+                owned = self.filtered(owned, exp.Not(this=null))
+        return owned
+
+    def _may_be_null(self, node: exp.Expr) -> bool:
+        if self.columns.linked(node) and node.unnest().name not in self.columns.fields:
+            return False
+        return nullable(node, self.columns.fields)
+
+    def _right(self, scope: Scope, test: Existence, known: Tables) -> tuple[Owned, list[exp.Expr], list[exp.Expr]]:
+        """The rows of a sub-query in a condition, the values that are compared, and what else ties it to the query."""
+        query = test.query
+        if not isinstance(query, exp.Select):
+            right, outputs = self.query(query, known)
+            return right, list(outputs.values()) if test.operands else [], []
+        query = query.copy()
+        query.set("distinct", None)  # a row that is there twice is there
+        if not test.operands:
+            if any(query.args.get(name) for name in ("group", "having")) or _aggregates(query):
+                raise QueryError(
+                    f"{test.word} groups or aggregates; write IN (SELECT key … GROUP BY key HAVING …) with what it is "
+                    "tied to the query by"
+                )
+            query.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
+        right, select, ties = self._block(query, known, scope)
+        if is_grouped(select):
+            if ties:
+                raise QueryError(
+                    f"{test.word} groups, and names columns of the query around it; compare them with columns of its "
+                    "GROUP BY: (a, b) IN (SELECT x, y … GROUP BY x, y)"
+                )
+            right, select = group_rows(select, right, self.columns)
+        return right, [item.unalias() for item in select.expressions] if test.operands else [], ties
+
+    def _with_values(
+        self, owned: Owned, scope: Scope, select: exp.Select, known: Tables
+    ) -> tuple[Owned, Scope, exp.Select]:
+        """The rows with the values of sub-queries in WHERE, SELECT and GROUP BY, and the SELECT with names for them."""
+        select = select.copy()
+        clauses = [*select.expressions, select.args.get("where"), select.args.get("group")]
+        queries = [node for clause in clauses if clause is not None for node in _outermost_queries(clause)]
+        names: dict[str, str] = {}
+        for node in queries:
+            if not isinstance(node, exp.Subquery) or isinstance(node.parent, exp.In | exp.Exists | exp.Any | exp.All):
+                raise _misplaced(node)
+            if (text := node.sql()) not in names:
+                names[text] = f"value {len(names) + 1} of a sub-query"
+                owned, value = self._value(owned, scope, node, known)
+                source = Source(names[text], "the sub-query", {"value": value}, implicit=True)
+                scope = replace(scope, sources=(*scope.sources, source))
+            put(node, exp.column(exp.to_identifier("value", quoted=True), exp.to_identifier(names[text], quoted=True)))
+        return owned, scope, select
+
+    def _value(self, owned: Owned, scope: Scope, node: exp.Subquery, known: Tables) -> tuple[Owned, exp.Expr]:
+        """The rows with the value of a sub-query, and the expression that it is."""
+        query = node.unnest()
+        refuse_clauses(node, ("this",), "a sub-query")
+        if not isinstance(query, exp.Select) or len(query.expressions) != 1:
+            raise QueryError(f"{node.sql()} is no single value; write a SELECT of one aggregate")
+        for clause in ("group", "having", "distinct"):
+            if query.args.get(clause):
+                raise QueryError(
+                    f"{node.sql()} groups, so that it may have many rows where one value is needed; tie it to the query "
+                    "by WHERE, as in (SELECT SUM(o.price) FROM orders AS o WHERE o.customer_id = c.id)"
+                )
+        right, select, ties = self._block(query, known, scope)
+        if len(select.expressions) != 1:
+            raise QueryError(f"{node.sql()} has {len(select.expressions)} columns where one value is needed; name one")
+        return scalar_join(owned, right, select.expressions[0].unalias(), ties, self.columns, node.sql())
 
     def filtered(self, owned: Owned, condition: exp.Expr) -> Owned:
         """The rows that satisfy a condition of WHERE."""
@@ -319,6 +439,8 @@ def _condition(item: exp.Join, scope: Scope, source: Source, both: Scope) -> tup
         on = exp.and_(*(exp.EQ(this=here.copy(), expression=there.copy()) for here, there in pairs))
         return on, frozenset(name.casefold() for name in using)
     on = item.args.get("on")
+    if on is not None and (query := on.find(exp.Query)) is not None:
+        raise QueryError(f"ON has the sub-query {query.sql()}; write it as a condition of WHERE, or join it")
     return None if on is None else resolved(on, both), frozenset()
 
 
@@ -339,14 +461,71 @@ def _understood(on: exp.Expr) -> exp.Expr:
     return alone.expressions[0]
 
 
-def _of_where(select: exp.Select, scope: Scope) -> list[Condition]:
-    """The parts of WHERE that all have to hold."""
+def _of_where(select: exp.Select, scope: Scope, outer: Scope | None) -> tuple[list[Condition], list[exp.Expr]]:
+    """The parts of WHERE that all have to hold, and those with sub-queries or names of the query around."""
     where = select.args.get("where")
     if where is None:
-        return []
-    resolved(where.this, scope)  # all parts together are no larger than a query may be
-    parts = factored(where.this, lambda part: key_of_condition(resolved(part, scope)))
-    return [Condition(resolved(part, scope), part) for part in parts]
+        return [], []
+    others = [part for part in conjuncts(where.this) if _is_apart(part, scope, outer)]
+    own = conjunction([part for part in conjuncts(where.this) if not _is_apart(part, scope, outer)])
+    if own is None:
+        return [], others
+    resolved(own, scope)  # all parts together are no larger than a query may be
+    parts = factored(own, lambda part: key_of_condition(resolved(part, scope)))
+    return [Condition(resolved(part, scope), part) for part in parts], others
+
+
+def _is_apart(part: exp.Expr, scope: Scope, outer: Scope | None) -> bool:
+    return part.find(exp.Query) is not None or (outer is not None and _names_outer(part, scope, outer))
+
+
+def _names_outer(part: exp.Expr, scope: Scope, outer: Scope) -> bool:
+    """Whether a condition names a column that only the query around has."""
+    return any(not scope.knows(column) and outer.knows(column) for column in part.find_all(exp.Column))
+
+
+def _without_tests(select: exp.Select) -> tuple[exp.Select, list[Existence]]:
+    """A SELECT without the conditions of WHERE that are sub-queries, and these."""
+    where = select.args.get("where")
+    if where is None or where.find(exp.Query) is None:
+        return select, []
+    tests: list[Existence] = []
+    rest: list[exp.Expr] = []
+    for part in conjuncts(where.this):
+        if part.find(exp.Query) is not None and (test := existence(part)) is not None:
+            tests.append(test)
+        else:
+            rest.append(part)
+    body = select.copy()
+    left = conjunction(rest)
+    body.set("where", None if left is None else exp.Where(this=left))
+    return body, tests
+
+
+def _outermost_queries(clause: exp.Expr) -> list[exp.Expr]:
+    """The sub-queries of a clause that are in no other."""
+    return [node for node in clause.find_all(exp.Query) if (node.find_ancestor(exp.Query) is None or _is_top(node))]
+
+
+def _is_top(node: exp.Expr) -> bool:
+    above = node.find_ancestor(exp.Query)
+    return above is not None and above.parent is None and isinstance(above, exp.Select)
+
+
+def _misplaced(node: exp.Expr) -> QueryError:
+    above = node.parent if isinstance(node.parent, exp.In | exp.Exists | exp.Any | exp.All) else node
+    written = (above.parent if isinstance(above, exp.Any | exp.All) and above.parent is not None else above).sql()
+    return QueryError(
+        f"{written} is supported as a condition of WHERE that all rows have to satisfy, not inside OR, CASE or SELECT; "
+        "write two queries, or a LEFT JOIN with a sub-query that groups by the person"
+    )
+
+
+def _aggregates(select: exp.Select) -> bool:
+    """Whether the SELECT list has an aggregate of its own."""
+    return any(
+        node.find_ancestor(exp.Query) is select for item in select.expressions for node in item.find_all(exp.AggFunc)
+    )
 
 
 def source_of(alias: str, what: str, columns: Mapping[str, exp.Expr], *renamings: tuple[str, ...]) -> Source:

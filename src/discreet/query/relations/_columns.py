@@ -37,6 +37,7 @@ class Columns:
     work: Work = field(default_factory=Work)
     bounded_work: Work = field(default_factory=Work)
     _taken: set[str] = field(default_factory=set)
+    _may_be_missing: set[str] = field(default_factory=set)
 
     def table_of(self, node: exp.Expr) -> str:
         """The table of the first column of an expression that has no bounds, to say where to add them."""
@@ -83,13 +84,15 @@ class Columns:
                 links.add(PERSON)
             if declaration.path is not None and column == declaration.path.column:
                 links.add(f"{declaration.path.table}.{declaration.path.key}")
+            if column == declaration.key and not declaration.public:
+                links.add(f"{table}.{column}")
             declared = declaration.columns.get(column)
             fields = None
             if declared is not None:
                 fields = Field.from_column(declared)
             names[column] = self.add(column, fields, frozenset(links))
             self.tables[names[column]] = table
-        key = None if declaration.key is None else names[declaration.key]
+        key = None if declaration.key is None or not declaration.public else names[declaration.key]
         scan = Scan(table, {name: column for column, name in names.items()}, declaration.public, key)
         return scan, {column: exp.column(exp.to_identifier(name, quoted=True)) for column, name in names.items()}
 
@@ -98,11 +101,17 @@ class Columns:
         inner = node.unnest()
         return self.links.get(inner.name, frozenset()) if isinstance(inner, exp.Column) else frozenset()
 
+    def determines_owner(self, node: exp.Expr) -> bool:
+        """Whether rows that agree in a column are of one owner: the person, the end of a path, or a declared key."""
+        inner = node.unnest()
+        return bool(self.linked(inner)) and inner.name not in self._may_be_missing
+
     def forget_people(self, names: Mapping[str, exp.Expr]) -> None:
         """Columns that may be null beside an owner, as after LEFT JOIN, no longer say who it is."""
         for node in names.values():
             for column in node.find_all(exp.Column):
                 self.links[column.name] = self.links[column.name] - {PERSON}
+                self._may_be_missing.add(column.name)
                 if column.name in self.fields:
                     field = self.fields[column.name]
                     keys = field.keys
@@ -114,9 +123,14 @@ class Columns:
         """Raise `QueryError` if an expression uses a column that only says whose a row is."""
         for column in tree.find_all(exp.Column):
             if column.name not in self.fields and column.name in self.links and not self._is_counted(column):
+                uses = (
+                    f"it can join tables, group a sub-query and be counted with COUNT(DISTINCT {column.name})"
+                    if PERSON in self.links[column.name]
+                    else "it can join tables"
+                )
                 raise QueryError(
-                    f"{column.name} says whose a row is: it can join tables, group a sub-query and be counted with "
-                    f"COUNT(DISTINCT {column.name}); to use it otherwise, list it among the columns in the policy"
+                    f"{column.name} says whose a row is: {uses}; to use it otherwise, list it among the columns in the "
+                    "policy"
                 )
 
     def _is_counted(self, column: exp.Column) -> bool:

@@ -31,6 +31,10 @@ _KINDS: Mapping[type[exp.Expr], str] = {
 }
 
 
+_MOST_PUBLIC = 2**32
+"""Rows of public tables: sums over them are as exact as those over one person's rows, and nothing is cut off."""
+
+
 def is_grouped(select: exp.Select) -> bool:
     """Whether a SELECT groups its rows: by GROUP BY, DISTINCT, HAVING or an aggregate."""
     clauses = any(select.args.get(name) for name in ("group", "distinct", "having"))
@@ -46,13 +50,12 @@ def group_rows(select: exp.Select, owned: Owned, columns: Columns) -> tuple[Owne
     nodes = _keys(select)
     if owned.owner == "row":
         raise QueryError('a sub-query cannot group a table with unit = "rows": every row of it is a person of its own')
-    if owned.owner == "nobody":
-        raise refuse("GROUP BY or DISTINCT over public tables alone")
     people = [node for node in nodes if PERSON in columns.linked(node)]
-    if not people:
+    if owned.owner == "person" and not any(map(columns.determines_owner, nodes)):
         raise QueryError(
             "a sub-query that groups rows must group by the person, so that every row of it belongs to one person; "
-            "add the person's column to its GROUP BY (or to its SELECT DISTINCT)"
+            "add the person's column to its GROUP BY (or to its SELECT DISTINCT), or the key of something that has one "
+            'owner, as the policy says by key = "order_id" or a path'
         )
     swaps: dict[str, exp.Expr] = {}
     keys: dict[str, tuple[exp.Expr, ColumnType]] = {}
@@ -66,21 +69,21 @@ def group_rows(select: exp.Select, owned: Owned, columns: Columns) -> tuple[Owne
         else:
             field = stored_field(node, columns)
             key_type(node, columns.fields)
-            name = columns.add(_name_of(node), field)
+            name = columns.add(_name_of(node), field, columns.linked(node))
             keys[name] = (node, field.type)
         swaps[node.unnest().sql()] = exp.column(exp.to_identifier(name, quoted=True))
     for node in list(select.find_all(exp.AggFunc)):
         sql = node.sql()
         if sql not in swaps:
-            total, field = _total(node, owned.rows, columns)
+            total, field = _total(node, _MOST_PUBLIC if owned.owner == "nobody" else owned.rows, columns)
             name = columns.add(_name_of(node), field)
             totals[name] = total
             swaps[sql] = exp.column(exp.to_identifier(name, quoted=True))
-    owner = swaps[people[0].unnest().sql()].name
-    grouped = Grouped(owned.relation, people[0].unnest().name, owner, keys, totals)
+    person, owner = (people[0].unnest().name, swaps[people[0].unnest().sql()].name) if people else (None, None)
+    grouped = Grouped(owned.relation, person, owner, keys, totals)
     alone = not keys
     names = frozenset(node.name for node in swaps.values())
-    result = Owned(grouped, "person", names, 1 if alone else owned.rows, 1 if alone else owned.groups)
+    result = Owned(grouped, owned.owner, names, 1 if alone else owned.rows, 1 if alone else owned.groups)
     body = _swapped(select, swaps)
     for column in (c for item in body.expressions for c in item.find_all(exp.Column)):
         _check_grouped(column, names)
@@ -158,7 +161,8 @@ def _total(node: exp.AggFunc, rows: int, columns: Columns) -> tuple[Total, Field
     field = field_of(argument, columns)
     if kind == "COUNT":
         return Total("COUNT", argument, "int", upper=rows), _integer_field(0, rows)
-    if kind in ("MIN", "MAX") and field.type not in ("int", "float", "decimal"):
+    number = field.type in ("int", "float", "decimal")
+    if kind in ("MIN", "MAX") and (not number or (field.bounds is None and rows == _MOST_PUBLIC)):
         return Total(kind, argument, field.type), Field(field.type, field.bounds, nullable=field.nullable)  # pyright: ignore[reportArgumentType]
     if check_scalar(argument, columns.fields) != "number":
         raise QueryError(f"{node.sql()} needs a number, but {argument.sql()} is a {field.type}")

@@ -13,7 +13,7 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query.passes._conjuncts import conjuncts, key_of_condition
 from discreet.query.relations._columns import Columns
-from discreet.query.relations._joins import key_of
+from discreet.query.relations._joins import is_one, key_of
 from discreet.query.relations._nodes import Owned
 
 __all__ = ["Condition", "Listed", "Step", "compares_columns", "is_unconditional", "join_steps"]
@@ -73,7 +73,8 @@ def is_unconditional(item: exp.Join) -> bool:
 
 def compares_columns(part: exp.Expr) -> bool:
     """Whether a condition is an equality with a column on either side."""
-    return isinstance(part, exp.EQ) and bool(part.left.find(exp.Column) and part.right.find(exp.Column))
+    sides = [part.left, part.right] if isinstance(part, exp.EQ) else []
+    return bool(sides) and all(side.find(exp.Column) and not side.find(exp.Query) for side in sides)
 
 
 def join_steps(
@@ -82,8 +83,8 @@ def join_steps(
     """In which order the tables are joined and on what, and the conditions that are left for WHERE.
 
     The first table is one about people. The next is one that an equality ties to those before: along the person or a
-    path, then a public one by its declared key, then any other; and those of LEFT, SEMI and ANTI JOIN when nothing else
-    is left that can be joined. Raises `QueryError` for a table that no equality ties to the others.
+    path, then a public one by its declared key, then any other, and then one of a single public row, which needs none;
+    and those of LEFT, SEMI and ANTI JOIN when nothing else is left that can be joined. Raises `QueryError` for a table that no equality ties to the others.
     """
     return _Order(tables, columns, _sided(tables, conditions)).steps()
 
@@ -155,7 +156,7 @@ class _Order:
             return None
         ties = self._ties(place)
         if not ties:
-            return None
+            return 4 if is_one(self.tables[place].owned) else None
         if not self._is_public(place):
             return 0 if any(self._is_link(each) for each in ties) else 3
         key = key_of(self.tables[place].owned)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.expressions._types import check_predicate, exact_integer
 from discreet.query.passes._conjuncts import conjuncts
 from discreet.query.relations._columns import PERSON, Columns
-from discreet.query.relations._nodes import Computed, Filtered, Joined, Owned, Scan
+from discreet.query.relations._nodes import Computed, Filtered, Grouped, Joined, Owned, Scan, SemiJoined, stored_names
 
-__all__ = ["is_linked", "join", "key_of", "sides_of"]
+__all__ = ["beside_one", "is_linked", "is_one", "join", "key_of", "sides_of"]
 
 
 def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bool) -> Owned:
@@ -21,16 +23,18 @@ def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bo
     links: list[tuple[str, str]] = []
     rest: list[exp.Expr] = []
     tied, same = False, False
+    stored = frozenset(stored_names(left.relation)) | frozenset(stored_names(right.relation))
     for part in conjuncts(on):
         sides = sides_of(part, left, right)
         shared = columns.linked(sides[0]) & columns.linked(sides[1]) if sides else frozenset[str]()
         both = left.owner != "nobody" and right.owner != "nobody"
         if sides and PERSON in shared and both:
             same = True
-        elif sides and shared:
+        elif sides and shared and {side.unnest().name for side in sides} <= stored:
             links.append((sides[0].unnest().name, sides[1].unnest().name))
             same = tied = True
         else:
+            same = same or bool(shared)
             tied = tied or sides is not None
             columns.check(part)
             rest.append(part)
@@ -57,6 +61,20 @@ def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bo
     owner = left.owner if left.owner != "nobody" else right.owner
     names = left.names | right.names
     return Owned(relation, owner, names, max(left.rows, right.rows), max(left.groups, right.groups))
+
+
+def is_one(public: Owned) -> bool:
+    """Whether a public relation is one row: an aggregate over all rows of public tables."""
+    inner = public.relation
+    while isinstance(inner, Computed):
+        inner = inner.input
+    return public.owner == "nobody" and isinstance(inner, Grouped) and not inner.keys
+
+
+def beside_one(left: Owned, one: Owned) -> Owned:
+    """The rows of the left, each with the one row of a public relation."""
+    joined = Joined(left.relation, one.relation, (), None, outer=False, matched=None, written=exp.true())
+    return replace(left, relation=joined, names=left.names | one.names)
 
 
 def is_linked(left: Owned, right: Owned, on: exp.Expr, columns: Columns) -> bool:
@@ -100,21 +118,25 @@ def _check_owners(left: Owned, right: Owned, on: exp.Expr, *, same: bool, outer:
 def key_of(public: Owned) -> str | None:
     """The column of a public relation that no two of its rows have the same value of; None without such a column."""
     inner = public.relation
-    while isinstance(inner, Filtered | Computed):
-        inner = inner.input
+    while isinstance(inner, Filtered | Computed | SemiJoined):
+        inner = inner.left if isinstance(inner, SemiJoined) else inner.input
     return inner.key if isinstance(inner, Scan) else None
 
 
 def _matched(public: Owned, pairs: list[tuple[exp.Expr, exp.Expr]], columns: Columns) -> tuple[exp.Expr, ...] | None:
     """What is compared of a public relation, the first side of each of `pairs`; None if a private row meets one row.
 
-    It does if the key of the public table is compared. Whole numbers have to be compared as such: as doubles, two of
-    them may equal the same number.
+    It does if the key of the public table is compared, or all that the relation is grouped by. Whole numbers have to be
+    compared as such: as doubles, two of them may equal the same number.
     """
-    key = key_of(public)
-    for there, here in pairs:
-        if key is not None and isinstance(there.unnest(), exp.Column) and there.unnest().name == key:
-            integer = columns.fields[key].type == "int"
-            if not integer or exact_integer(here, columns.fields):
-                return None
-    return tuple(there for there, _ in pairs)
+    compared = {
+        there.unnest().name
+        for there, here in pairs
+        if isinstance(there.unnest(), exp.Column)
+        and (columns.fields[there.unnest().name].type != "int" or exact_integer(here, columns.fields))
+    }
+    inner = public.relation
+    while isinstance(inner, Filtered | Computed):
+        inner = inner.input
+    keys = set(inner.keys) if isinstance(inner, Grouped) else {key_of(public)}
+    return None if keys <= compared else tuple(there for there, _ in pairs)

@@ -30,12 +30,14 @@ __all__ = [
     "Ranked",
     "Relation",
     "Scan",
+    "SemiJoined",
     "Stacked",
     "Total",
     "expressions",
     "is_public",
     "named",
     "scans",
+    "stored_names",
     "unlimited",
     "walked",
 ]
@@ -89,6 +91,22 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
+class SemiJoined:
+    """The rows of the left that have a partner on the right, or with `missing` those that have none.
+
+    A partner is a row of the same owner, or a public one, that satisfies `on`, which may compare anything of the two;
+    `links` and `written` are as in `Joined`. The right side's columns cannot be named above.
+    """
+
+    left: Relation
+    right: Relation
+    links: tuple[tuple[str, str], ...]
+    on: exp.Expr | None
+    missing: bool
+    written: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Limited:
     """At most `rows` rows of `input` for each owner, or of a public relation for each combination of values of `by`.
 
@@ -136,12 +154,13 @@ class Own:
 class Grouped:
     """One row for each owner and value of the keys among the owner's rows, with sub-aggregates of that group.
 
-    `person` is the column of the input that said who the owner is, and `owner` the one that does so here.
+    `person` is the column of the input that said who the owner is, and `owner` the one that does so here. Both are None
+    where the keys are of one owner, as the policy says, and where nobody owns the rows.
     """
 
     input: Relation
-    person: str
-    owner: str
+    person: str | None
+    owner: str | None
     keys: Mapping[str, tuple[exp.Expr, ColumnType]]
     totals: Mapping[str, Total | Own]
 
@@ -169,7 +188,7 @@ class Ranked:
     previous: Mapping[str, str]
 
 
-Relation = Scan | Filtered | Computed | Joined | Limited | Stacked | Grouped | Ranked
+Relation = Scan | Filtered | Computed | Joined | SemiJoined | Limited | Stacked | Grouped | Ranked
 
 
 def is_public(relation: Relation) -> bool:
@@ -186,7 +205,7 @@ def unlimited(relation: Relation) -> Relation:
             return unlimited(relation.input)
         case Filtered() | Computed() | Grouped() | Ranked():
             return replace(relation, input=unlimited(relation.input))
-        case Joined():
+        case Joined() | SemiJoined():
             return replace(relation, left=unlimited(relation.left), right=unlimited(relation.right))
         case Stacked():
             return replace(relation, parts=tuple((unlimited(part), columns) for part, columns in relation.parts))
@@ -200,7 +219,7 @@ def walked(relation: Relation) -> Iterator[Relation]:
             return
         case Filtered() | Computed() | Limited() | Grouped() | Ranked():
             yield from walked(relation.input)
-        case Joined():
+        case Joined() | SemiJoined():
             yield from walked(relation.left)
             yield from walked(relation.right)
         case Stacked():
@@ -219,7 +238,7 @@ def expressions(relation: Relation) -> Iterator[exp.Expr]:
         match node:
             case Filtered():
                 yield node.condition
-            case Joined(on=on) if on is not None:
+            case Joined(on=on) | SemiJoined(on=on) if on is not None:
                 yield on
             case Computed():
                 yield from (computed for computed, _ in node.columns.values())
@@ -244,7 +263,7 @@ def named(relation: Relation) -> Iterator[str]:
             for node, _ in relation.columns.values():
                 yield from _columns(node)
             yield from named(relation.input)
-        case Joined():
+        case Joined() | SemiJoined():
             yield from _columns(relation.on)
             for pair in relation.links:
                 yield from pair
@@ -267,8 +286,24 @@ def named(relation: Relation) -> Iterator[str]:
                 yield from _columns(node)
             for total in relation.totals.values():
                 yield from [total.column] if isinstance(total, Own) else _columns(total.argument)
-            yield relation.person
+            yield from [] if relation.person is None else [relation.person]
             yield from named(relation.input)
+
+
+def stored_names(relation: Relation) -> Iterator[str]:
+    """The columns of tables that rows of a relation still have, as they are stored."""
+    match relation:
+        case Scan():
+            yield from relation.columns
+        case Filtered() | Computed() | Limited() | Ranked():
+            yield from stored_names(relation.input)
+        case Joined():
+            yield from stored_names(relation.left)
+            yield from stored_names(relation.right)
+        case SemiJoined():
+            yield from stored_names(relation.left)
+        case Stacked() | Grouped():
+            return
 
 
 def _columns(node: exp.Expr | None) -> Iterator[str]:

@@ -6,7 +6,18 @@ from collections.abc import Set as AbstractSet
 
 from sqlglot import exp
 
-from discreet.query.relations._nodes import Computed, Filtered, Grouped, Joined, Own, Relation, Scan, Stacked, Total
+from discreet.query.relations._nodes import (
+    Computed,
+    Filtered,
+    Grouped,
+    Joined,
+    Own,
+    Relation,
+    Scan,
+    SemiJoined,
+    Stacked,
+    Total,
+)
 
 __all__ = ["with_source"]
 
@@ -34,6 +45,10 @@ def _from(relation: Relation, used: AbstractSet[str]) -> tuple[exp.Expr, list[ex
         side = "LEFT" if relation.outer else None
         joined = exp.Join(this=_operand(relation.right, used), on=relation.written.copy(), side=side)
         return first, [*joins, joined]
+    if isinstance(relation, SemiJoined):
+        first, joins = _from(relation.left, used)
+        kind = "ANTI" if relation.missing else "SEMI"
+        return first, [*joins, exp.Join(this=_operand(relation.right, used), on=relation.written.copy(), kind=kind)]
     return _operand(relation, used), []
 
 
@@ -62,11 +77,12 @@ def _block(relation: Relation, used: AbstractSet[str]) -> exp.Query:
         case Grouped():
             items = [_named(node, name) for name, (node, _) in relation.keys.items()]
             items += [_named(_total(total), name) for name, total in relation.totals.items()]
-            keys = [exp.column(exp.to_identifier(relation.person, quoted=True))]
-            keys += [node.copy() for node, _ in relation.keys.values()]
-            items.append(_named(keys[0], relation.owner))
+            keys = [node.copy() for node, _ in relation.keys.values()]
+            if relation.person is not None and relation.owner is not None:
+                keys.insert(0, exp.column(exp.to_identifier(relation.person, quoted=True)))
+                items.append(_named(keys[0], relation.owner))
             items = list({item.alias: item for item in items}.values())
-            select = exp.Select(expressions=items, group=exp.Group(expressions=keys))
+            select = exp.Select(expressions=items, group=exp.Group(expressions=keys) if keys else None)
             return with_source(select, relation.input, used)
         case _:
             return with_source(exp.Select(expressions=[exp.Star()]), relation, used)
