@@ -19,8 +19,8 @@ _UNIT = (
     'unit = "order_id -> orders.id" if another table knows whose a row is, or public = true if it is about nobody'
 )
 _KEY = (
-    "key = {!r}: in a table about people it is a column among the table's columns that has one owner, beside a unit that "
-    "names the person or a path; leave it out"
+    "key = {!r}: in a table about people it is one of its columns, whose values have one owner each, beside a unit "
+    "that names the person or a path; leave it out"
 )
 
 

@@ -244,7 +244,9 @@ class _Rendering:
         counted = f"SELECT {owner} AS {who} FROM {side} GROUP BY {owner} HAVING count(*) > {limited.rows}"
         if octets:
             counted += f" OR sum({octets}) > {limited.size}"
-        again = any(isinstance(node, Joined | SemiJoined | Limited | Grouped | Ranked) for node in walked(limited.input))
+        again = any(
+            isinstance(node, Joined | SemiJoined | Limited | Grouped | Ranked) for node in walked(limited.input)
+        )
         steps = f"{step(side, rows.sql, keep=again)}, {step(many, counted, keep=True)}"
         on = f"{owner} = {who}"
         few = f"SELECT {side}.*, 0 AS {place}, 0 AS {size} FROM {self.dialect.apart(side, many, on)}"
@@ -255,7 +257,9 @@ class _Rendering:
         """How many bytes the texts of a row have, with those that say whose it is; empty if there are none."""
         texts = [self._column(name) for name in limited.texts]
         if not self._links_are_integers:
-            texts += [self._wire(name) for name in stored_names(limited.input) if name in self._links & self.request.used]
+            texts += [
+                self._wire(name) for name in stored_names(limited.input) if name in self._links & self.request.used
+            ]
         if owner is not None and self._owners_are_texts:
             texts.append(owner)
         return " + ".join(f"coalesce({self.dialect.octets(text)}, 0)" for text in texts)

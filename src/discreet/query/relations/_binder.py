@@ -22,7 +22,7 @@ from discreet.query.relations._join_order import Condition, Listed, compares_col
 from discreet.query.relations._joins import beside_one, is_linked, join
 from discreet.query.relations._nodes import Computed, Filtered, Owned
 from discreet.query.relations._scalar_joins import scalar_join
-from discreet.query.relations._semi_joins import semi_join
+from discreet.query.relations._semi_joins import Tied, semi_join
 from discreet.query.relations._unions import stack
 
 __all__ = ["Binder", "source_of"]
@@ -292,7 +292,7 @@ class Binder:
         owned, scope, body = self.read(node, known, outer)
         ties: list[exp.Expr] = []
         if outer is not None and (where := body.args.get("where")) is not None:
-            parts = list(factored(where.this, lambda part: key_of_condition(part)))
+            parts = list(factored(where.this, key_of_condition))
             correlated = [part for part in parts if _names_outer(part, scope, outer)]
             ties = [_understood(resolved(part, replace(scope, outer=outer))) for part in correlated]
             rest = conjunction([part for part in parts if not _names_outer(part, scope, outer)])
@@ -307,7 +307,7 @@ class Binder:
 
     def _half(self, left: Owned, right: Owned, on: exp.Expr, side: str) -> Owned:
         word = f"{side} JOIN ON {on.sql()}"
-        return semi_join(left, right, list(conjuncts(on)), self.columns, word, missing=side == "ANTI")
+        return semi_join(left, Tied(right, list(conjuncts(on)), word), self.columns, missing=side == "ANTI")
 
     def _tested(self, owned: Owned, scope: Scope, test: Existence, known: Tables) -> Owned:
         """The rows that satisfy a condition with a sub-query."""
@@ -317,7 +317,7 @@ class Binder:
             raise QueryError(f"{test.word} compares {len(operands)} values with {len(values)} columns")
         pairs = list(zip(operands, values, strict=True))
         parts = [test.compares(this=operand.copy(), expression=value.copy()) for operand, value in pairs]
-        owned = semi_join(owned, right, [*ties, *parts], self.columns, test.word, missing=test.missing)
+        owned = semi_join(owned, Tied(right, [*ties, *parts], test.word), self.columns, missing=test.missing)
         if not (test.missing and pairs):
             return owned
         if len(pairs) > 1:
@@ -326,7 +326,7 @@ class Binder:
         for node in (side for pair in pairs for side in pair if self._may_be_null(side)):
             null = exp.Is(this=node.copy(), expression=exp.Null())
             if not linked:
-                owned = semi_join(owned, right, [*ties, null], self.columns, test.word, missing=True)
+                owned = semi_join(owned, Tied(right, [*ties, null], test.word), self.columns, missing=True)
             elif node is operands[0]:
                 owned = self.filtered(owned, exp.Not(this=null))
         return owned
@@ -389,13 +389,13 @@ class Binder:
         for clause in ("group", "having", "distinct"):
             if query.args.get(clause):
                 raise QueryError(
-                    f"{node.sql()} groups, so that it may have many rows where one value is needed; tie it to the query "
-                    "by WHERE, as in (SELECT SUM(o.price) FROM orders AS o WHERE o.customer_id = c.id)"
+                    f"{node.sql()} groups, so that it may have many rows where one value is needed; write WHERE to tie "
+                    "it to the query, as in (… WHERE o.customer_id = c.id), without its own groups"
                 )
         right, select, ties = self._block(query, known, scope)
         if len(select.expressions) != 1:
             raise QueryError(f"{node.sql()} has {len(select.expressions)} columns where one value is needed; name one")
-        return scalar_join(owned, right, select.expressions[0].unalias(), ties, self.columns, node.sql())
+        return scalar_join(owned, Tied(right, ties, node.sql()), select.expressions[0].unalias(), self.columns)
 
     def filtered(self, owned: Owned, condition: exp.Expr) -> Owned:
         """The rows that satisfy a condition of WHERE."""

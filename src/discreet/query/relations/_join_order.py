@@ -84,7 +84,8 @@ def join_steps(
 
     The first table is one about people. The next is one that an equality ties to those before: along the person or a
     path, then a public one by its declared key, then any other, and then one of a single public row, which needs none;
-    and those of LEFT, SEMI and ANTI JOIN when nothing else is left that can be joined. Raises `QueryError` for a table that no equality ties to the others.
+    and those of LEFT, SEMI and ANTI JOIN when nothing else is left that can be joined. Raises `QueryError` for a table
+    that no equality ties to the others.
     """
     return _Order(tables, columns, _sided(tables, conditions)).steps()
 

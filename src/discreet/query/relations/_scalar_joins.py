@@ -14,21 +14,21 @@ from discreet.query.relations._columns import Columns, stored_field
 from discreet.query.relations._group_by import group_rows
 from discreet.query.relations._joins import beside_one, join, key_of, sides_of
 from discreet.query.relations._nodes import Computed, Filtered, Grouped, Joined, Owned, Total
+from discreet.query.relations._semi_joins import Tied
 
 __all__ = ["scalar_join"]
 
 
-def scalar_join(
-    left: Owned, right: Owned, value: exp.Expr, ties: Sequence[exp.Expr], columns: Columns, word: str
-) -> tuple[Owned, exp.Expr]:
+def scalar_join(left: Owned, tied: Tied, value: exp.Expr, columns: Columns) -> tuple[Owned, exp.Expr]:
     """The rows of the left with one more value each, and the expression that it is.
 
-    The value is an aggregate over the rows of the same person that the equalities `ties` ask for, or over public rows,
-    or a column of the one row that a public table has for its key. It is null where there is no row, but a count is 0.
+    The value is an aggregate over the rows of the same person that the equalities ask for, or over public rows, or a
+    column of the one row that a public table has for its key. It is null where there is no row, but a count is 0.
     Raises `QueryError` for anything else, and for rows of other people.
     """
+    right, word = tied.right, tied.word
     pairs: list[tuple[exp.Expr, exp.Expr]] = []
-    for tie in ties:
+    for tie in tied.ties:
         sides = sides_of(tie, left, right)
         if sides is None:
             raise QueryError(
@@ -37,12 +37,12 @@ def scalar_join(
             )
         pairs.append(sides)
     if right.owner != "nobody":
-        _check_owners(left, right, pairs, columns, word)
+        _check_owners(left, tied, pairs, columns)
     if not any(value.find_all(exp.AggFunc)):
         if _is_one(right):
             value = exp.Min(this=value)
         elif right.owner == "nobody" and pairs:
-            return _looked_up(left, right, value, pairs, columns, word)
+            return _looked_up(left, tied, value, pairs, columns)
         else:
             raise QueryError(f"{word} may have many rows where one value is needed; write MIN, MAX, SUM or AVG of it")
     keys = [exp.alias_(there.copy(), f"k{i}", quoted=True) for i, (_, there) in enumerate(pairs)]
@@ -62,35 +62,33 @@ def scalar_join(
     return replace(joined, rows=left.rows, groups=left.groups), outcome
 
 
-def _check_owners(
-    left: Owned, right: Owned, pairs: Sequence[tuple[exp.Expr, exp.Expr]], columns: Columns, word: str
-) -> None:
-    if "row" in (left.owner, right.owner):
+def _check_owners(left: Owned, tied: Tied, pairs: Sequence[tuple[exp.Expr, exp.Expr]], columns: Columns) -> None:
+    if "row" in (left.owner, tied.right.owner):
         raise QueryError(
             'a table with unit = "rows" cannot be joined to another private table: every row of it is another person'
         )
     if left.owner == "nobody" or not any(columns.linked(here) & columns.linked(there) for here, there in pairs):
         raise QueryError(
-            f"{word} reads rows of other people; compare the columns that name the person, or those of a path that the "
-            "policy declares, or ask for the value in a query of its own and put it in its place: "
+            f"{tied.word} reads rows of other people; compare the columns that name the person, or those of a path "
+            "that the policy declares, or ask for the value in a query of its own and put it in its place: "
             "discreet.bind(query, …) does that with what was released"
         )
 
 
 def _looked_up(
-    left: Owned, right: Owned, value: exp.Expr, pairs: Sequence[tuple[exp.Expr, exp.Expr]], columns: Columns, word: str
+    left: Owned, tied: Tied, value: exp.Expr, pairs: Sequence[tuple[exp.Expr, exp.Expr]], columns: Columns
 ) -> tuple[Owned, exp.Expr]:
     """A value of the one row of a public table whose key is compared."""
     field = stored_field(value, columns)
     name = columns.add("value", field)
-    computed = Computed(right.relation, {name: (value, field.type)})
-    right = replace(right, relation=computed, names=right.names | {name})
+    computed = Computed(tied.right.relation, {name: (value, field.type)})
+    right = replace(tied.right, relation=computed, names=tied.right.names | {name})
     on = conjunction([exp.EQ(this=here.copy(), expression=there.copy()) for here, there in pairs])
     assert on is not None
     joined = join(left, right, on, columns, outer=True)
     if isinstance(joined.relation, Joined) and joined.relation.matched is not None:
         raise QueryError(
-            f"{word} compares no key of the public table, so that it may have many rows where one value is needed; "
+            f"{tied.word} compares no key of the public table, so that it may have many rows where one is needed; "
             'declare its key in the policy, as in key = "id", or write MIN, MAX, SUM or AVG'
         )
     column = exp.column(exp.to_identifier(name, quoted=True))

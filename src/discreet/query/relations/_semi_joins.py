@@ -1,9 +1,9 @@
-"""SEMI and ANTI JOIN: the rows that have a partner of the same person, or among public rows, and those that have none."""
+"""SEMI and ANTI JOIN: the rows that have a partner of the same person or a public one, and those that have none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -14,23 +14,30 @@ from discreet.query.relations._columns import PERSON, Columns
 from discreet.query.relations._joins import sides_of
 from discreet.query.relations._nodes import Owned, SemiJoined, stored_names
 
-__all__ = ["semi_join"]
+__all__ = ["Tied", "semi_join"]
 
 
-def semi_join(
-    left: Owned, right: Owned, parts: Sequence[exp.Expr], columns: Columns, word: str, *, missing: bool = False
-) -> Owned:
+@dataclass(frozen=True, slots=True)
+class Tied:
+    """The rows of a table or sub-query, the conditions that tie them to others, and what the query calls it."""
+
+    right: Owned
+    ties: Sequence[exp.Expr]
+    word: str
+
+
+def semi_join(left: Owned, tied: Tied, columns: Columns, *, missing: bool) -> Owned:
     """The rows of the left that have a partner on the right, or with `missing` those that have none, each once.
 
-    A partner satisfies all `parts`. On the right stand public rows, or rows that an equality of `parts` ties to the
-    same person; the others may compare anything. `word` is what the query calls it. Raises `QueryError` for rows of
-    other people.
+    A partner satisfies all ties. On the right stand public rows, or rows that an equality ties to the same person; the
+    other ties may compare anything. Raises `QueryError` for rows of other people.
     """
+    right = tied.right
     links: list[tuple[str, str]] = []
     rest: list[exp.Expr] = []
     same = False
     stored = frozenset(stored_names(left.relation)) | frozenset(stored_names(right.relation))
-    for part in parts:
+    for part in tied.ties:
         sides = sides_of(part, left, right)
         shared = columns.linked(sides[0]) & columns.linked(sides[1]) if sides else frozenset[str]()
         same = same or bool(shared)
@@ -39,11 +46,11 @@ def semi_join(
         elif not (sides and PERSON in shared and "person" == left.owner == right.owner):
             columns.check(part)
             rest.append(part)
-    _check_owners(left, right, word, same=same)
+    _check_owners(left, right, tied.word, same=same)
     condition = conjunction(rest)
     if condition is not None:
         check_predicate(condition, columns.fields)
-    written = conjunction(parts) or exp.true()
+    written = conjunction(tied.ties) or exp.true()
     relation = SemiJoined(left.relation, right.relation, tuple(links), condition, missing, written)
     return replace(left, relation=relation)
 
