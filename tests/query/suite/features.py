@@ -17,6 +17,7 @@ Feature = Literal[
     "date functions",
     "filter",  # FILTER (WHERE ...) and COUNT_IF
     "group expressions",
+    "grouped things",  # sub-aggregates by what has one owner
     "grouping sets",
     "joins",  # of private tables along the person
     "left joins",
@@ -32,6 +33,8 @@ Feature = Literal[
     "string functions",
     "semi joins",  # SEMI and ANTI JOIN
     "sub-queries",
+    "sub-query conditions",  # EXISTS, IN, ANY and ALL
+    "sub-query values",
     "top-k",  # the first keys by a count, chosen before noise
     "union all",
     "using",

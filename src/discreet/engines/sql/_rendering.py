@@ -328,7 +328,9 @@ class _Rendering:
             return f"CASE WHEN {self._write.present(total.argument)} THEN 1 END"
         if total.kind == "COUNT DISTINCT":
             return self._write.distinct_value(total.argument)
-        return self._write.held(total.argument, total.type)
+        value = self._write.held(total.argument, total.type)
+        is_number = total.type in ("float", "decimal")
+        return f"CASE WHEN {self._write.present(total.argument)} THEN {value} END" if is_number else value
 
     def _total(self, total: Total | Own, value: str) -> str:
         """A sub-aggregate over the values of one owner: exact in whole numbers, and clamped."""

@@ -161,8 +161,8 @@ def _total(node: exp.AggFunc, rows: int, columns: Columns) -> tuple[Total, Field
     field = field_of(argument, columns)
     if kind == "COUNT":
         return Total("COUNT", argument, "int", upper=rows), _integer_field(0, rows)
-    number = field.type in ("int", "float", "decimal")
-    if kind in ("MIN", "MAX") and (not number or (field.bounds is None and rows == _MOST_PUBLIC)):
+    computed = field.type in ("int", "float", "decimal") and not isinstance(argument.unnest(), exp.Column)
+    if kind in ("MIN", "MAX") and (not computed or (field.bounds is None and rows == _MOST_PUBLIC)):
         return Total(kind, argument, field.type), Field(field.type, field.bounds, nullable=field.nullable)  # pyright: ignore[reportArgumentType]
     if check_scalar(argument, columns.fields) != "number":
         raise QueryError(f"{node.sql()} needs a number, but {argument.sql()} is a {field.type}")
