@@ -137,7 +137,7 @@ REFUSED = {
     f"SELECT n FROM ({INNER}) QUALIFY n > 2": "QUALIFY",
     f"SELECT n FROM ({INNER} OFFSET 2) LIMIT 2": "put the LIMIT last",
     f"SELECT n FROM ({INNER}) TABLESAMPLE 10 PERCENT": "sample|SAMPLE",
-    f"SELECT n FROM ({INNER}) WHERE n > (SELECT COUNT(*) FROM t)": "sub-query outside FROM",
+    f"SELECT n FROM ({INNER}) WHERE n > (SELECT COUNT(*) FROM t)": "must group by the person",
     f"SELECT q.n FROM ({INNER}) AS q JOIN t ON q.k = t.k": "group by the person",
     f"SELECT q.n FROM ({INNER}) AS q, t": "group by the person",
     "SELECT 1 AS one FROM (SELECT COUNT(*) AS n FROM t)": "no aggregate",

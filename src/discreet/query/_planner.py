@@ -46,6 +46,8 @@ __all__ = ["PASSES", "canonical_select", "check_depths", "group_key", "make_plan
 _MOST_GROUPS = 10_000
 """Of several keys whose groups follow from bounds: beyond this, private keys serve better."""
 
+_PUBLIC = "the query reads public tables alone, which need no privacy: read them directly"
+
 Pass = Callable[[exp.Select, Scope], exp.Select]
 
 _LONGEST_MESSAGE, _LONGEST_BEGINNING = 2_000, 1_000
@@ -101,13 +103,14 @@ def refusals() -> Generator[None]:
 
 def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     select, layers = peeled(select)
+    _check_private(select, policy)
     check_block(select, nested=False)
     if any(isinstance(item.this if isinstance(item, exp.Column) else item, exp.Star) for item in select.expressions):
         raise QueryError(f"* is no aggregate: rows about people are never released. {SUPPORTED}")
     binder = Binder(policy)
     bound, scope, select = binder.read(select)
     if bound.owner == "nobody":
-        raise QueryError("the query reads public tables alone, which need no privacy: read them directly")
+        raise QueryError(_PUBLIC)
     for step in _NAMES:
         select = step(select, scope)
     select = flattened(select, layers)
@@ -117,7 +120,9 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     columns = binder.columns
     _check_people(select, columns)
     where = select.args.get("where")
-    sets = _keys(grouping_sets(select), columns, present(None if where is None else where.this))
+    groups = grouping_sets(select)
+    _check_shared(groups, columns)
+    sets = _keys(groups, columns, present(None if where is None else where.this))
     check_rows(sets)
     check_depths(select, bound.relation)
     if where is not None:
@@ -180,6 +185,26 @@ def _check_people(select: exp.Select, columns: Columns) -> None:
             columns.check(clause)
     for item in select.expressions:
         columns.check(item)
+
+
+def _check_private(select: exp.Select, policy: Policy) -> None:
+    """Raise `QueryError` if each table that the query names, wherever it does, is a public one."""
+    names = {table.name.casefold() for table in select.find_all(exp.Table)}
+    names -= {named.alias.casefold() for named in select.find_all(exp.CTE)}
+    public = {name.casefold() for name, table in policy.tables.items() if table.public}
+    if names and names <= public:
+        raise QueryError(_PUBLIC)
+
+
+def _check_shared(sets: Sequence[Sequence[exp.Expr]], columns: Columns) -> None:
+    """Raise `QueryError` for groups each of which is one person's, as the policy says, unless the policy lists them."""
+    for node in (node for nodes in sets for node in nodes if columns.determines_owner(node)):
+        name = node.unnest().name
+        if name in columns.fields and columns.fields[name].keys is None:
+            raise QueryError(
+                f"GROUP BY {name} would release rows about people: each of its values belongs to one person, as the "
+                f"policy says; group by what many people share, or write COUNT(DISTINCT {name})"
+            )
 
 
 def _of_keys_alone(select: exp.Select, sets: Sequence[Sequence[GroupKey]]) -> frozenset[str]:

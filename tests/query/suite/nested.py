@@ -43,8 +43,8 @@ _CONDITIONS = (
         "paths",
     ),
     case(
-        "SELECT COUNT(*) FROM orders a WHERE NOT EXISTS (SELECT 1 FROM orders b WHERE a.customer_id = b.customer_id AND "
-        "b.placed > a.placed) AND a.price > 20",
+        "SELECT COUNT(*) FROM orders a WHERE NOT EXISTS (SELECT 1 FROM orders b WHERE a.customer_id = b.customer_id "
+        "AND b.placed > a.placed) AND a.price > 20",
         "sub-query conditions",
     ),
     case("SELECT COUNT(*) FROM customers WHERE id IN (SELECT customer_id FROM orders)", "sub-query conditions"),
@@ -68,7 +68,8 @@ _CONDITIONS = (
         "paths",
     ),
     case(
-        "SELECT COUNT(*) FROM orders WHERE id IN (SELECT order_id FROM items GROUP BY order_id HAVING SUM(quantity) > 3)",
+        "SELECT COUNT(*) FROM orders WHERE id IN (SELECT order_id FROM items GROUP BY order_id HAVING "
+        "SUM(quantity) > 3)",
         "sub-query conditions",
         "paths",
     ),
@@ -126,8 +127,8 @@ _CONDITIONS = (
         "sub-query conditions",
     ),
     case(
-        "SELECT COUNT(*) FROM orders o WHERE (customer_id, channel) IN (SELECT customer_id, channel FROM orders p WHERE "
-        "p.price > 50)",
+        "SELECT COUNT(*) FROM orders o WHERE (customer_id, channel) IN (SELECT customer_id, channel FROM orders p "
+        "WHERE p.price > 50)",
         "sub-query conditions",
     ),
     case(
@@ -162,8 +163,8 @@ _VALUES = (
         "public tables",
     ),
     case(
-        "SELECT COUNT(*), SUM({price}) FROM orders WHERE price < (SELECT MAX(list_price) FROM products WHERE category = "
-        "'toy') AND price > (SELECT MIN(list_price) FROM products WHERE category = 'toy')",
+        "SELECT COUNT(*), SUM({price}) FROM orders WHERE price < (SELECT MAX(list_price) FROM products WHERE "
+        "category = 'toy') AND price > (SELECT MIN(list_price) FROM products WHERE category = 'toy')",
         "sub-query values",
         "public tables",
     ),
@@ -176,16 +177,18 @@ _VALUES = (
         "sub-query values",
     ),
     case(
-        f"SELECT COUNT(*) FROM customers c WHERE c.age < (SELECT SUM(price) FROM orders o WHERE {_OWN} AND channel = 'web')",
+        f"SELECT COUNT(*) FROM customers c WHERE c.age < (SELECT SUM(price) FROM orders o WHERE {_OWN} "
+        "AND channel = 'web')",
         "sub-query values",
     ),
     case(
-        "SELECT COUNT(*) FROM orders a WHERE a.price > (SELECT AVG(b.price) FROM orders b WHERE b.customer_id = "
+        "SELECT COUNT(*) FROM orders a WHERE a.price > 1 + (SELECT AVG(b.{price}) FROM orders b WHERE b.customer_id = "
         "a.customer_id)",
         "sub-query values",
     ),
     case(
-        "SELECT COUNT(*) FROM orders o WHERE o.price < 9 * (SELECT SUM(i.quantity) FROM items i WHERE i.order_id = o.id)",
+        "SELECT COUNT(*) FROM orders o WHERE o.price < 9 * (SELECT SUM(i.quantity) FROM items i WHERE "
+        "i.order_id = o.id)",
         "sub-query values",
         "paths",
     ),
@@ -196,8 +199,8 @@ _VALUES = (
         "public tables",
     ),
     case(
-        "SELECT (SELECT category FROM products p WHERE p.id = i.product) AS kind, COUNT(*) FROM items i[[ WHERE product "
-        "BETWEEN 0 AND 8]] GROUP BY kind",
+        "SELECT (SELECT category FROM products p WHERE p.id = i.product) AS kind, COUNT(*) FROM items i[[ WHERE "
+        "product BETWEEN 0 AND 8]] GROUP BY kind",
         "sub-query values",
         "paths",
         "public tables",

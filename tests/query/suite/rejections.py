@@ -125,13 +125,50 @@ REJECTIONS = (
     rejection("SELECT COUNT(*) FROM customers c FULL JOIN visits v ON c.joined = v.day", needs=("joins",)),
     rejection("SELECT COUNT(*) FROM customers NATURAL JOIN orders", needs=("joins",)),
     rejection("SELECT COUNT(*) FROM customers c SEMI JOIN orders o ON c.age = o.price", "person", "customers.id"),
-    rejection("SELECT COUNT(*) FROM orders o SEMI JOIN items i ON o.id = i.order_id", "path", "sub-query"),
+    rejection("SELECT COUNT(*) FROM products p SEMI JOIN items i ON p.id = i.product", "tell of people"),
+    rejection("SELECT COUNT(*) FROM orders a ANTI JOIN orders b ON a.price < b.price", "same person", "customers.id"),
+    rejection("SELECT COUNT(*) FROM visits SEMI JOIN orders o ON o.channel = page", 'unit = "rows"'),
+    rejection("SELECT COUNT(*) FROM customers WHERE vip OR id IN (SELECT customer_id FROM orders)", "OR", "LEFT JOIN"),
+    rejection("SELECT COUNT(*) FROM customers HAVING COUNT(*) > (SELECT COUNT(*) FROM regions)", "HAVING", "own"),
+    rejection("SELECT COUNT(*) FROM customers WHERE age > (SELECT AVG(age) FROM customers)", "other people", "bind"),
+    rejection("SELECT COUNT(*) FROM customers WHERE city IN (SELECT city FROM customers WHERE vip)", "same person"),
     rejection(
-        "SELECT COUNT(*) FROM orders a ANTI JOIN orders b ON a.customer_id = b.customer_id AND a.price < b.price",
+        "SELECT COUNT(*) FROM customers c WHERE EXISTS (SELECT 1 FROM orders WHERE price > c.age)", "same person"
+    ),
+    rejection("SELECT COUNT(*) FROM customers WHERE id IN (SELECT customer_id, price FROM orders)", "1 with 2 columns"),
+    rejection(
+        "SELECT COUNT(*) FROM customers WHERE (id, age) NOT IN (SELECT customer_id, price FROM orders)", "NOT EXISTS"
+    ),
+    rejection(
+        "SELECT COUNT(*) FROM customers WHERE id IN (SELECT customer_id FROM orders ORDER BY price LIMIT 3)", "LIMIT"
+    ),
+    rejection(
+        "SELECT COUNT(*) FROM customers c WHERE EXISTS (SELECT COUNT(*) FROM orders o WHERE o.customer_id = c.id)",
+        "aggregates",
+        "HAVING",
+    ),
+    rejection(
+        "SELECT COUNT(*) FROM customers c WHERE 3 < (SELECT price FROM orders o WHERE o.customer_id = c.id)",
+        "many rows",
+        "MIN",
+    ),
+    rejection(
+        "SELECT COUNT(*) FROM customers c WHERE age = (SELECT weight FROM regions r WHERE r.city = c.city)", "key"
+    ),
+    rejection(
+        "SELECT COUNT(*) FROM customers c WHERE age > (SELECT COUNT(*) FROM orders o WHERE o.customer_id = c.id "
+        "AND o.price > c.age)",
         "equality",
     ),
-    rejection("SELECT COUNT(*) FROM customers ANTI JOIN regions USING (city)", "key"),
-    rejection("SELECT COUNT(*) FROM products p SEMI JOIN items i ON p.id = i.product", "person"),
+    rejection(
+        "SELECT COUNT(*) FROM customers c WHERE 9 > (SELECT SUM(price) FROM orders o WHERE o.customer_id = c.id "
+        "GROUP BY channel)",
+        "without its own groups",
+    ),
+    rejection(
+        "SELECT COUNT(*) FROM products WHERE list_price > (SELECT AVG(weight) FROM regions)", "public tables alone"
+    ),
+    rejection("SELECT id, COUNT(*) FROM orders GROUP BY id", "one person", "COUNT(DISTINCT id)"),
     rejection("SELECT COUNT(o.id) FROM customers c SEMI JOIN orders o ON c.id = o.customer_id", "reads c"),
     rejection("SELECT COUNT(*) FROM visits NATURAL JOIN products", "NATURAL", "products", "ON"),
     rejection("SELECT COUNT(*) FROM customers c, orders o WHERE c.age > o.price", "o", "c", "WHERE a.id = b.id"),

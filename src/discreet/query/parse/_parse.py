@@ -241,4 +241,4 @@ def check_block(select: exp.Select, *, nested: bool) -> None:
 def _refuse_queries(clause: object) -> None:
     for node in clause if isinstance(clause, list) else [clause]:
         if isinstance(node, exp.Expr) and node.find(exp.Query) is not None:
-            raise refuse("a sub-query outside FROM", "SUBQUERY")
+            raise refuse("a sub-query in HAVING, ORDER BY or LIMIT", "SUBQUERY")

@@ -70,9 +70,18 @@ REFUSED = (
         ("WINDOW", "QUALIFY", "WINDOWS"),
     ),
     Refused(
-        "sub-queries outside FROM, EXISTS, IN (SELECT …)",
-        "join the sub-query in FROM: JOIN (SELECT …) AS s ON …",
-        ("SUBQUERY", "EXISTS"),
+        "sub-queries in HAVING, ORDER BY and LIMIT",
+        "ask for the value in a query of its own, and write what it released in its place",
+        ("SUBQUERY",),
+    ),
+    Refused(
+        "EXISTS, IN (SELECT …), ANY and ALL inside OR, CASE or an aggregate",
+        "write a condition of WHERE that all rows have to satisfy, or a LEFT JOIN with a sub-query by the person",
+        ("EXISTS",),
+    ),
+    Refused(
+        "sub-queries over other people's rows",
+        "each row would depend on everybody; ask for the value in a query of its own, and bind what it released",
     ),
     Refused(
         "CROSS JOIN, a comma between tables, without an equality that ties them",
@@ -86,16 +95,16 @@ REFUSED = (
     ),
     Refused("FULL JOIN", "write LEFT JOIN, which keeps what is on the private side", ("FULL",)),
     Refused(
-        "SEMI and ANTI JOIN of other people's rows, or of a public table by anything but its key",
-        "compare the person or the declared key, and give other conditions of one side alone",
+        "SEMI and ANTI JOIN with other people's rows",
+        "what is left would depend on them; compare the person, or the columns of a path",
         ("SEMI", "ANTI"),
     ),
     Refused("ASOF and LATERAL JOIN", "rows of different people could meet; join on the person", ("ASOF", "LATERALS")),
     Refused("joins of different people's rows", "one person could touch any number of rows; join on the person"),
     Refused("a public table on the left of LEFT JOIN", "it would show which of its rows have nobody; turn it round"),
     Refused(
-        "aggregates and joins of a sub-query that groups by anything but the person",
-        "its rows would depend on several people; add the person to its GROUP BY, or compute from its release",
+        "aggregates and joins of a sub-query that groups by what several people share",
+        "its rows would depend on them; add the person, or the key of what has one owner, to its GROUP BY",
     ),
     Refused(
         "ORDER BY, LIMIT and OFFSET in a sub-query",

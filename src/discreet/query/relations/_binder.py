@@ -314,7 +314,9 @@ class Binder:
         right, values, ties = self._right(scope, test, known)
         operands = [_understood(resolved(operand, scope)) for operand in test.operands]
         if len(values) != len(operands):
-            raise QueryError(f"{test.word} compares {len(operands)} values with {len(values)} columns")
+            raise QueryError(
+                f"{test.word} compares {len(operands)} with {len(values)} columns; write as many in its SELECT"
+            )
         pairs = list(zip(operands, values, strict=True))
         parts = [test.compares(this=operand.copy(), expression=value.copy()) for operand, value in pairs]
         owned = semi_join(owned, Tied(right, [*ties, *parts], test.word), self.columns, missing=test.missing)

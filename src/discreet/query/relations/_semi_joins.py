@@ -61,7 +61,7 @@ def _check_owners(left: Owned, right: Owned, word: str, *, same: bool) -> None:
     if left.owner == "nobody":
         raise QueryError(
             f"{word} asks of a public table's rows whether anybody has one: those that are left would tell of people; "
-            "put the table about people first, and join the public one to it"
+            "write the table about people first, and join the public one to it"
         )
     if "row" in (left.owner, right.owner):
         raise QueryError(
