@@ -142,10 +142,10 @@ def main() -> None:
         plain.execute(f"CREATE VIEW {name} AS SELECT * FROM '{folder / name}.parquet'")
     sources = {name: str(folder / f"{name}.parquet") for name in declared["tables"]}
     with dp.connect(sources, declared) as session:
-        for number, query in enumerate(queries, 1):
+        for number, written in enumerate(queries, 1):
             if options.query and number not in options.query:
                 continue
-            query = query.strip().rstrip(";")
+            query = written.strip().rstrip(";")
             try:
                 session.plan(query)
             except dp.QueryError as refusal:

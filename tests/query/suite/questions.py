@@ -112,6 +112,56 @@ TEMPLATES: dict[str, tuple[str, str, frozenset[Feature]]] = {
         "k q",
         frozenset({"semi joins"}),
     ),
+    "exists": (
+        "people AS {0} WHERE EXISTS (SELECT 1 FROM orders AS o WHERE o.person = {0}.id AND o.x < {0}.x)",
+        "k",
+        frozenset({"sub-query conditions"}),
+    ),
+    "not exists": (
+        "orders AS {0} WHERE NOT EXISTS (SELECT * FROM items AS i WHERE i.order_no = {0}.no AND i.y < {0}.y)",
+        "k q",
+        frozenset({"sub-query conditions", "paths"}),
+    ),
+    "in": (
+        "orders AS {0} WHERE {0}.no IN (SELECT order_no FROM items GROUP BY order_no HAVING SUM(x) > 0)",
+        "k q",
+        frozenset({"sub-query conditions", "grouped things", "paths"}),
+    ),
+    "not in": (
+        "orders AS {0} WHERE {0}.x NOT IN (SELECT o.x FROM orders AS o WHERE o.person = {0}.person AND o.q = {0}.k)",
+        "k q",
+        frozenset({"sub-query conditions"}),
+    ),
+    "not in public": (
+        "people AS {0} WHERE {0}.x NOT IN (SELECT size FROM tags AS g WHERE g.k > {0}.k)",
+        "k",
+        frozenset({"sub-query conditions", "public tables"}),
+    ),
+    "all": (
+        "orders AS {0} WHERE {0}.y >= ALL (SELECT o.y FROM orders AS o WHERE o.person = {0}.person)",
+        "k q",
+        frozenset({"sub-query conditions"}),
+    ),
+    "value": (
+        "people AS {0} WHERE {0}.x < (SELECT COUNT(*) FROM orders AS o WHERE o.person = {0}.id AND o.y > 0)",
+        "k",
+        frozenset({"sub-query values"}),
+    ),
+    "value of an order": (
+        "orders AS {0} WHERE (SELECT MAX(i.y) FROM items AS i WHERE i.order_no = {0}.no) > {0}.y",
+        "k q",
+        frozenset({"sub-query values", "paths"}),
+    ),
+    "public value": (
+        "orders AS {0} WHERE {0}.x <= (SELECT AVG(size) FROM tags)",
+        "k q",
+        frozenset({"sub-query values", "public tables"}),
+    ),
+    "per order": (
+        "(SELECT order_no, w, SUM(x) AS x, MAX(y) AS y, 'a' AS k FROM items GROUP BY order_no, w) AS {0}",
+        "",
+        frozenset({"grouped things", "paths"}),
+    ),
     "nested": ("(SELECT * FROM orders WHERE y > -9) AS {0}", "k q", frozenset({"sub-queries"})),
     "both": (
         "(SELECT w, k, x, y FROM orders UNION ALL SELECT w, k, x, y FROM people) AS {0}",
