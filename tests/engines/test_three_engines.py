@@ -32,6 +32,7 @@ from suite.case import Case
 from suite.databases import shop_policy, shop_tables
 from suite.expressions import EXPRESSIONS
 from suite.features import landed
+from suite.nested import NESTED
 from suite.relations import RELATIONS
 from suite.stats import STATISTICS
 
@@ -40,6 +41,7 @@ SECTIONS: dict[str, tuple[Case, ...]] = {
     "functions and operators, in what is summed, grouped by and filtered": EXPRESSIONS,
     "statistics: quantiles, variances, regressions, distinct values, FILTER, ROLLUP": STATISTICS,
     "joins, paths, public tables, sub-queries, WITH, UNION ALL": RELATIONS,
+    "sub-queries as conditions and values; groups of what has one owner": NESTED,
 }
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 SALT = bytes(range(16))
