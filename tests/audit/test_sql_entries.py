@@ -24,6 +24,7 @@ from discreet.query import (
     Ranked,
     Relation,
     Scan,
+    SemiJoined,
     Total,
     make_plan,
     scans,
@@ -113,6 +114,8 @@ def test_every_kind_of_statistic_has_an_entry() -> None:
     by_sql = set(get_args(Relation)) - {Ranked}  # which only synthetic histories ask for
     assert {type(node) for node in nodes} >= by_sql
     assert {node.outer for node in nodes if isinstance(node, Joined)} == {True, False}
+    assert {node.missing for node in nodes if isinstance(node, SemiJoined)} == {True, False}
+    assert {node.person is None for node in nodes if isinstance(node, Grouped)} == {True, False}
     assert {node.by is None for node in nodes if isinstance(node, Limited)} == {True, False}
     totals = {
         each.kind for n in nodes if isinstance(n, Grouped) for each in n.totals.values() if isinstance(each, Total)

@@ -85,7 +85,29 @@ def over_tables() -> Iterator[SqlEntry]:
         "SELECT t.q, COUNT(*) AS n FROM t JOIN people AS p ON t.u = p.u GROUP BY t.q",
         spend=approx(1, "0.05"),
     )
+    yield from _sub_queries(entry)
     yield from _totals(entry)
+
+
+def _sub_queries(entry: Any) -> Iterator[SqlEntry]:
+    """Conditions and values that are sub-queries, over the person's own rows and over public ones."""
+    conditions = {
+        "EXISTS": "EXISTS (SELECT * FROM items AS i WHERE i.o = t.o AND i.z >= t.x)",
+        "NOT EXISTS": "NOT EXISTS (SELECT * FROM t AS b WHERE b.u = t.u AND b.x > t.x)",
+        "IN a sub-query": "o IN (SELECT o FROM items GROUP BY o HAVING SUM(z) > 4)",
+        "NOT IN a sub-query": "x NOT IN (SELECT i.z + 1 FROM items AS i WHERE i.o = t.o)",
+        "NOT IN a public table": "k NOT IN (SELECT k FROM tags WHERE w < 2)",
+        "ALL of a sub-query": "x >= ALL (SELECT b.x FROM t AS b WHERE b.u = t.u)",
+        "a public value": "x > (SELECT AVG(w) FROM tags)",
+        "a value of the same person": "2 < (SELECT COUNT(*) FROM t AS b WHERE b.u = t.u) OR x < 6",
+    }
+    for name, condition in conditions.items():
+        yield entry(name, " ".join(("SELECT COUNT(*) AS n, SUM(x) AS s FROM t WHERE", condition)))
+    yield entry(
+        "groups of one owner",
+        "SELECT COUNT(*) AS n FROM (SELECT o, SUM(z) AS v FROM items GROUP BY o) AS g WHERE v > 4",
+        note="8 groups of a person, 3 count",
+    )
 
 
 def _totals(entry: Any) -> Iterator[SqlEntry]:
