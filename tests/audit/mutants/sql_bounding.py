@@ -13,6 +13,7 @@ from discreet.engines.duckdb import _dialect as duckdb
 from discreet.engines.duckdb import _engine as engine
 from discreet.engines.sql import _bounding as bounding
 from discreet.engines.sql import _expressions as expressions
+from discreet.engines.sql import _rendering as rendering
 from discreet.privacy import approx
 from mutants._databases import hidden, sql_mutant
 
@@ -20,6 +21,7 @@ __all__ = ["MUTANTS"]
 
 _bounded_sql, _rows_sql, _sum_sql = bounding.bounded_sql, engine.rows_sql, bounding.sum_sql
 _clean, _contribution = duckdb._DuckDB.clean, expressions.Expressions.contribution
+_together = rendering._Rendering._together
 _few, _flagged, _rows = (getattr(bounding._Query, name) for name in ("_few", "_flagged", "rows"))
 _content = bounding._Query._content.fget
 
@@ -72,6 +74,20 @@ _UNDECIDED = [{"u": 10 + i, "k": k} for i in range(4) for k in "ab"]
 """Four people with a row in each of two groups, of which one counts."""
 
 MUTANTS = (
+    sql_mutant(
+        "SQL: a sub-query of everybody's rows",
+        "EXISTS looks for a greater value among all rows, where the person's own were planned.",
+        (
+            rendering._Rendering,
+            "_together",
+            lambda self, join, left, right: _together(self, join, replace(left, owner=None), right),
+        ),
+        text=f"{_COUNT} WHERE EXISTS (SELECT 1 FROM t AS b WHERE b.u = t.u AND b.x > t.x)",
+        pair=([*_CROWD, {**_ME, "x": 9}], _CROWD),
+        true_epsilon=6,
+        unit="u",
+        max_rows=1,
+    ),
     sql_mutant(
         "SQL: no cap on a person's rows",
         "All rows of a person count, with noise for two of them.",
