@@ -123,6 +123,25 @@ SCRIPTS: Mapping[str, Script] = {
         f"SELECT city, MEDIAN(x) AS m FROM {_union('SELECT person, city, x FROM t', 20)} GROUP BY city",
         "very many short",
     ),
+    "no smaller row among many": Script(
+        "SELECT COUNT(*) AS n FROM t AS a WHERE NOT EXISTS (SELECT * FROM t AS b WHERE a.person = b.person "
+        "AND b.y < a.y - 200)",
+        "very many short",
+    ),
+    "no such text among many": Script(
+        "SELECT COUNT(*) AS n FROM t AS a WHERE note NOT IN (SELECT b.note || 'a' FROM t AS b "
+        "WHERE a.person = b.person)",
+        "heavy",
+    ),
+    "some text is greater": Script(
+        "SELECT COUNT(*) AS n FROM items AS a WHERE a.note || 'a' < ANY (SELECT b.note FROM items AS b "
+        "WHERE a.order_id = b.order_id)",
+        "heavy, own orders",
+    ),
+    "more than the average of many": Script(
+        "SELECT COUNT(*) AS n FROM t AS a WHERE y > (SELECT AVG(b.y) FROM t AS b WHERE a.person = b.person)",
+        "very many short",
+    ),
     "one row's distinct text": Script("SELECT COUNT(DISTINCT note) AS n FROM t", "one huge"),
     "one row's text as key": Script("SELECT note, COUNT(*) AS n FROM t GROUP BY note", "one huge"),
     "one row's texts, row units": Script(

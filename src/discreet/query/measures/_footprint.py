@@ -229,9 +229,19 @@ class _Bounding:
         """Either side may be held, and no row is wider or more often there than it was."""
         (left, here), (right, there) = self.bound(join.left), self.bound(join.right)
         if not is_public(right):
-            left, here = self.fitted(left, here, here.row, here.reads)
-            right, _ = self.fitted(right, there, there.row, there.reads)
+            left, here = self._beside_others(left, here, pairs=join.pairs)
+            right, _ = self._beside_others(right, there, pairs=join.pairs)
         return replace(join, left=left, right=right), here
+
+    def _beside_others(self, relation: Relation, footprint: _Footprint, *, pairs: bool) -> tuple[Relation, _Footprint]:
+        """One side of a join that may hold it; few rows of it, where all pairs may be looked at."""
+        relation, fitted = self.fitted(relation, footprint, footprint.row, footprint.reads)
+        rows = max(_MOST_ROWS, footprint.least)
+        if not pairs or (fitted.rows is not None and fitted.rows <= rows):
+            return relation, fitted
+        if isinstance(relation, Limited) and relation.rows == fitted.rows:
+            return replace(relation, rows=rows), fitted.limited(rows)
+        return Limited(relation, rows, self.share // 2, fitted.texts), fitted.limited(rows)
 
     def _paired(self, join: Joined, here: _Footprint, there: _Footprint) -> tuple[Relation, _Footprint]:
         """A join in which rows of one unit meet many: so few of each side that all pairs fit."""

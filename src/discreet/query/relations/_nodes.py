@@ -95,7 +95,8 @@ class SemiJoined:
     """The rows of the left that have a partner on the right, or with `missing` those that have none.
 
     A partner is a row of the same owner, or a public one, that satisfies `on`, which may compare anything of the two;
-    `links` and `written` are as in `Joined`. The right side's columns cannot be named above.
+    `links` and `written` are as in `Joined`. The right side's columns cannot be named above. With `pairs`, it compares
+    rows otherwise than by equality, so that an engine may look at all pairs of them.
     """
 
     left: Relation
@@ -104,6 +105,7 @@ class SemiJoined:
     on: exp.Expr | None
     missing: bool
     written: exp.Expr
+    pairs: bool
 
 
 @dataclass(frozen=True, slots=True)

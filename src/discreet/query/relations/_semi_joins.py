@@ -51,8 +51,14 @@ def semi_join(left: Owned, tied: Tied, columns: Columns, *, missing: bool) -> Ow
     if condition is not None:
         check_predicate(condition, columns.fields)
     written = conjunction(tied.ties) or exp.true()
-    relation = SemiJoined(left.relation, right.relation, tuple(links), condition, missing, written)
+    pairs = any(sides_of(part, left, right) is None and _reads_both(part, left, right) for part in rest)
+    relation = SemiJoined(left.relation, right.relation, tuple(links), condition, missing, written, pairs)
     return replace(left, relation=relation)
+
+
+def _reads_both(part: exp.Expr, left: Owned, right: Owned) -> bool:
+    names = {column.name for column in part.find_all(exp.Column)}
+    return bool(names & left.names and names & right.names)
 
 
 def _check_owners(left: Owned, right: Owned, word: str, *, same: bool) -> None:
