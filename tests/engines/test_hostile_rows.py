@@ -38,7 +38,11 @@ def test_text_that_is_not_unicode_stops_nothing(tmp_path: Path, source: str, uni
     if source == "parquet":
         pq.write_table(table, tmp_path / "t.parquet")
         table = tmp_path / "t.parquet"
-    for query in ("SELECT k, COUNT(*) AS n FROM t GROUP BY k", "SELECT COUNT(*) AS n FROM t WHERE NOT k = 'no'"):
+    key = "LOWER(k)" if unit == "k" else "k"  # what names people makes no groups
+    for query in (
+        f"SELECT {key} AS key, COUNT(*) AS n FROM t GROUP BY {key}",
+        "SELECT COUNT(*) AS n FROM t WHERE NOT k = 'no'",
+    ):
         rows = _ask(table, _policy("string", unit), query)
         assert "GROUP" in query or rows == [{"n": 2}]
 
