@@ -20,6 +20,7 @@ from discreet.query.budget._calibrate import typical
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_loss, top_keys_to_json
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group, GroupKey, check_slopes, public_groups
+from discreet.query.passes._windows import windows_of
 from discreet.query.results._answer import QUANTILE, Answer, answer
 from discreet.release import json_digest
 from discreet.reprs import shortened
@@ -203,6 +204,8 @@ class CheckedQuery:
 
     def _in_sql(self, message: str) -> str:
         """The message with aggregates in place of the placeholders that stand for them."""
+        for i, window in reversed(list(enumerate(windows_of(self.select)))):
+            message = message.replace(f":w{i}", window)
         for i in reversed(range(len(self.aggregates))):
             message = message.replace(f":a{i}", self.aggregates[i].sql)
         return message

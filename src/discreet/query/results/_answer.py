@@ -26,6 +26,7 @@ from discreet.query.results._error_propagation import Basis, basis_of, points
 from discreet.query.results._evaluate import Rows, leaves_of, rounding
 from discreet.query.results._intervals import check_level, linear_half_width, ratio_half_widths
 from discreet.query.results._statistics import exact_integers
+from discreet.query.results._windows import is_number, with_windows
 from discreet.recursion import with_room
 
 if TYPE_CHECKING:
@@ -168,11 +169,15 @@ def answer(
     columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
     curved: dict[str, exp.Expr] = {}
-    for item in select.expressions:
+    plain, rows = with_windows(select, rows)
+    for item, written in zip(plain.expressions, select.expressions, strict=True):
         if item.alias in columns:
             raise QueryError(f"two columns of the result are called {item.alias}")
         columns[item.alias] = rows.column(item.this)
-        if not (isinstance(item.this.unnest(), exp.Column) or is_label(item.this, keys)):
+        if written.find(exp.Window) is not None:
+            if written.find(exp.Placeholder) is not None and is_number(columns[item.alias]):
+                shapes[item.alias] = _unknown(written, called, len(levels), measures, rows.size)
+        elif not (isinstance(item.this.unnest(), exp.Column) or is_label(item.this, keys)):
             unrounded, digits = rounding(item.this)
             dual = rows.dual(unrounded)
             slack = 0.0 if digits is None else 0.5 * 10.0**-digits
@@ -180,7 +185,7 @@ def answer(
             shapes[item.alias] = ErrorShape(slopes, dual.linear, dual.cap, slack)
             if not dual.linear and not _reads_quantile(unrounded, called):
                 curved[item.alias] = unrounded
-    indices = _arrange(select, rows)
+    indices = _arrange(plain, rows)
     table = pa.table({name: pc.take(column, indices) for name, column in columns.items()})
     order = indices.to_numpy()
     taken = {
@@ -195,8 +200,8 @@ def answer(
 
 def _by_noise(select: exp.Select, levels: Sequence[Level]) -> bool:
     """Whether the query picks rows by what noise is part of, where they were not chosen before the noise was drawn."""
-    having, order, limit, offset = (select.args.get(name) for name in ("having", "order", "limit", "offset"))
-    if having is not None and having.find(exp.Placeholder):
+    having, qualify, order, limit, offset = map(select.args.get, ("having", "qualify", "order", "limit", "offset"))
+    if any(clause is not None and clause.find(exp.Placeholder) for clause in (having, qualify)):
         return True
     if order is None or order.find(exp.Placeholder) is None:
         return False
@@ -205,14 +210,26 @@ def _by_noise(select: exp.Select, levels: Sequence[Level]) -> bool:
 
 
 def _arrange(select: exp.Select, rows: Rows) -> Values:
-    having, order, limit, offset = (select.args.get(name) for name in ("having", "order", "limit", "offset"))
+    having, qualify, order, limit, offset = map(select.args.get, ("having", "qualify", "order", "limit", "offset"))
     positions = pa.array(range(rows.size), pa.int64())
     if order is not None:
         positions = sort_rows(order.expressions, rows.column, rows.size)
-    if having is not None:
-        keep = keep_rows(having.this, rows.column)
-        positions = positions.filter(pc.take(keep, positions))
+    for clause in (having, qualify):
+        if clause is not None:
+            keep = keep_rows(clause.this, rows.column)
+            positions = positions.filter(pc.take(keep, positions))
     return positions.slice(min(row_limit(offset) or 0, len(positions)), row_limit(limit))
+
+
+def _unknown(
+    written: exp.Expr, aggregates: Mapping[str, Aggregate], levels: int, measures: int, rows: int
+) -> ErrorShape:
+    """The error of a column that hangs on the noise in a way that is not known."""
+    read = [aggregates[leaf.name] for leaf in written.find_all(exp.Placeholder)]
+    positions = {i + level * measures for each in read for i in each.measures for level in range(levels)}
+    if any(each.quantile is not None for each in read):
+        positions.add(QUANTILE)
+    return ErrorShape({i: np.full(rows, np.nan) for i in positions}, linear=False, cap=None)
 
 
 def _reads_quantile(node: exp.Expr, aggregates: Mapping[str, Aggregate]) -> bool:
