@@ -134,6 +134,8 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     check_rows(sets, quantiles=sum(len(each.probabilities) for each in histograms))
     private = [any(key.values is None for key in keys) for keys in sets]
     if not aggregates and not all(private):
+        if windows := list(select.find_all(exp.Window)):
+            raise refuse(windows[0].sql(dialect="duckdb"), "WINDOW")
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
     unit = policy.unit(next(s.table for s in scans(bound.relation) if not s.public))
     shared = read | (used - _of_keys_alone(spelled, sets))

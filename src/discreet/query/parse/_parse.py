@@ -227,14 +227,16 @@ def refuse_clauses(node: exp.Expr, known: Iterable[str], where: str) -> None:
 
 
 def check_block(select: exp.Select, *, nested: bool) -> None:
-    """Raise `QueryError` for a clause that no pass reads; in a sub-query, also for windows and what comes after them."""
+    """Raise `QueryError` for a clause that no pass reads; in a sub-query, for windows and what comes after too."""
     known = _READ if nested else (*_READ, *_LAST)
     refuse_clauses(select, known, "a sub-query" if nested else "a query")
     for name in (*_READ, *_LAST):
         if name not in ("from_", "joins", "with_"):
             _refuse_queries(select.args.get(name))
     if nested and is_windowed(select):
-        raise refuse("a window in a sub-query", "WINDOW")
+        raise refuse("a window (OVER) in a sub-query", "WINDOW")
+    if select.args.get("qualify") is not None and not is_windowed(select):
+        raise QueryError("QUALIFY needs a window function, as in RANK() OVER (…) <= 3; without one write HAVING")
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         raise refuse("DISTINCT ON")

@@ -20,7 +20,7 @@ _MOST_DIGITS = 10
 
 
 def expand_references(select: exp.Select) -> exp.Select:
-    """Expand ``GROUP BY 1``, ``ORDER BY n``, ``GROUP BY ALL``, ``ORDER BY ALL``, aliases in HAVING, QUALIFY and windows.
+    """Expand ``GROUP BY 1``, ``ORDER BY n``, ``GROUP BY ALL``, ``ORDER BY ALL``; aliases in HAVING, QUALIFY, windows.
 
     >>> query = "SELECT city AS c, COUNT(*) AS n FROM t GROUP BY 1 HAVING n > 5 ORDER BY n"
     >>> expand_references(exp.maybe_parse(query, into=exp.Select)).sql()

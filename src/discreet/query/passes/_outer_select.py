@@ -59,11 +59,22 @@ def flattened(core: exp.Select, layers: Sequence[Layer]) -> exp.Select:
     """
     for layer in layers:
         core = _merged(core, layer)
+    if layers and core.args.get("qualify") and not is_windowed(core):
+        return _without_qualify(core)
+    return core
+
+
+def _without_qualify(core: exp.Select) -> exp.Select:
+    """The filters of a SELECT that has no windows left, as HAVING alone."""
+    core = core.copy()
+    filters = [clause.this for name in ("having", "qualify") if (clause := core.args.get(name)) is not None]
+    core.set("qualify", None)
+    core.set("having", exp.Having(this=exp.and_(*filters)))
     return core
 
 
 def _aggregates(select: exp.Select) -> bool:
-    """Whether a SELECT itself groups or aggregates, not a sub-query that it reads; the function of a window does not."""
+    """Whether a SELECT itself groups or aggregates, not a sub-query that it reads; a window does neither."""
     if any(select.args.get(name) for name in ("group", "having", "distinct")):
         return True
     clauses = [*select.expressions, *(select.args.get(name) for name in ("where", "qualify", "order"))]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.query.parse._parse import refuse
 from discreet.query.parse._trees import Texts
 
-__all__ = ["FIRST_ROWS", "RANKS", "SHIFTS", "TOTALS", "check_windows", "is_window_function", "windows_of"]
+__all__ = ["FIRST_ROWS", "RANKS", "SHIFTS", "TOTALS", "check_size", "check_windows", "is_window_function", "windows_of"]
 
 RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile)
 SHIFTS = (exp.Lag, exp.Lead)
@@ -20,6 +19,7 @@ _FUNCTIONS = (
     "COUNT, AVG, MIN, MAX"
 )
 _MOST_WINDOWS = 50
+_MOST_ROWS = 2_000_000
 _MOST_DIGITS = 9
 _PLACES = {"UNBOUNDED PRECEDING": 0, "PRECEDING": 1, "CURRENT ROW": 2, "FOLLOWING": 3, "UNBOUNDED FOLLOWING": 4}
 """The ends of a frame, from the first row on."""
@@ -58,8 +58,6 @@ def check_windows(select: exp.Select) -> None:
                 "WHERE, GROUP BY and HAVING; write QUALIFY"
             )
     windows = windows_of(select)
-    if select.args.get("qualify") is not None and not windows:
-        raise QueryError("QUALIFY needs a window function, as in QUALIFY RANK() OVER (…) <= 3; without one write HAVING")
     if len(windows) > _MOST_WINDOWS:
         raise QueryError(f"the query has more than {_MOST_WINDOWS} windows; ask for fewer, or compute with the release")
     for window in windows.values():
@@ -72,6 +70,15 @@ def check_windows(select: exp.Select) -> None:
             )
         _check_function(window)
         _check_frame(window)
+
+
+def check_size(select: exp.Select, rows: int) -> None:
+    """Raise `QueryError` for windows over more rows, all windows together, than are computed in a few seconds."""
+    if (windows := len(windows_of(select))) * rows > _MOST_ROWS:
+        raise QueryError(
+            f"{windows} windows over {rows:,} groups are more than {_MOST_ROWS:,} rows of windows together; ask for "
+            "fewer windows or groups, or compute with the release"
+        )
 
 
 def _check_function(window: exp.Window) -> None:
@@ -94,6 +101,11 @@ def _check_function(window: exp.Window) -> None:
         optional = isinstance(total, SHIFTS)
         if not ((number is None and optional) or (number is not None and _is_count(number, least))):
             raise QueryError(f"{_sql(window)} needs a constant whole number of rows, {least} or more")
+        default = total.args.get("default")
+        if default is not None and any(
+            not isinstance(each, exp.Cast) for each in default.find_all(exp.Column, exp.Func)
+        ):
+            raise QueryError(f"{_sql(window)} needs a constant as its default; for others write COALESCE around it")
     elif isinstance(total, RANKS) and argument is not None:
         raise QueryError(f"{_sql(window)} takes no argument; write what it ranks by in OVER (ORDER BY …)")
     if isinstance(argument, exp.Star) and not isinstance(total, exp.Count):
@@ -101,18 +113,17 @@ def _check_function(window: exp.Window) -> None:
 
 
 def _check_frame(window: exp.Window) -> None:
+    """Raise `QueryError` for a frame that is not understood, also where SQL has none of it: of ranks, LAG and LEAD."""
     spec = window.args.get("spec")
     if spec is None:
         return
-    if isinstance(window.this, (*RANKS, *SHIFTS)):
-        raise QueryError(f"{_sql(window)} takes no frame; leave {spec.args.get('kind')} out")
     if spec.args.get("exclude"):
         raise QueryError(f"{_sql(window)}: EXCLUDE is not supported; write two windows, or compute with the release")
     places = [frame_place(spec, side) for side in ("start", "end")]
     if None in places:
         raise QueryError(
-            f"{_sql(window)} is not supported: a frame needs constant whole numbers of rows, ROWS BETWEEN 3 PRECEDING AND "
-            "CURRENT ROW, or RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+            f"{_sql(window)} is not supported: a frame needs constant whole numbers of rows, as ROWS BETWEEN 3 "
+            "PRECEDING AND CURRENT ROW, or RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
         )
     first, last = (place[0] for place in places if place is not None)
     if first > last or first == _PLACES["UNBOUNDED FOLLOWING"] or last == _PLACES["UNBOUNDED PRECEDING"]:

@@ -20,6 +20,7 @@ from discreet.policy import ColumnType, Key
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group
+from discreet.query.passes._windows import RANKS
 from discreet.query.results._conditions import ARROW, is_label, keep_rows, row_limit, sort_rows
 from discreet.query.results._dual import Dual, Floats
 from discreet.query.results._error_propagation import Basis, basis_of, points
@@ -194,8 +195,19 @@ def answer(
     }
     noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
     basis = basis_of(curved, called, sums, keys, level_of, order) if curved else None
-    picked = len(order) / rows.size if rows.size and _by_noise(select, levels) else None
+    picked = _picked(select, len(order), rows.size) if rows.size and _by_noise(select, levels) else None
     return Answer(table, taken, tuple(noises), basis, picked)
+
+
+def _picked(select: exp.Select, shown: int, rows: int) -> float:
+    """The share of rows that is shown, or of one row where a window decides how many there are.
+
+    Ranks pick as many rows whatever the noise of one of them is. Other windows do not, and then only bars that hold in
+    all rows at once are safe for those that are shown.
+    """
+    qualify = select.args.get("qualify")
+    windows = [] if qualify is None else qualify.find_all(exp.Window)
+    return (shown if all(isinstance(window.this, RANKS) for window in windows) else 1) / rows
 
 
 def _by_noise(select: exp.Select, levels: Sequence[Level]) -> bool:

@@ -22,7 +22,6 @@ __all__ = ["Frames", "Integers", "codes", "frames"]
 Integers = NDArray[np.int64]
 
 
-
 @dataclass(frozen=True, slots=True)
 class Frames:
     """Rows in the order of a window, partition after partition; rows of one order that are equal are peers.
@@ -68,10 +67,9 @@ def codes(column: Values) -> Integers:
     """A number for each value, the same for equal ones and rising with them; null has one of its own, above them."""
     if pa.types.is_null(column.type):
         return np.zeros(len(column), dtype=np.int64)
-    if pa.types.is_boolean(column.type):
-        column = pc.cast(column, pa.int8())
-    order = pc.array_sort_indices(column, null_placement="at_end").to_numpy()
-    ordered = pc.take(column, pa.array(order))
+    plain: Values = pc.cast(column, pa.int8()) if pa.types.is_boolean(column.type) else column
+    order: Integers = pc.array_sort_indices(plain, null_placement="at_end").to_numpy()
+    ordered = pc.take(plain, pa.array(order, pa.int64()))
     same = pc.equal(ordered.slice(1), ordered.slice(0, max(len(ordered) - 1, 0))).fill_null(fill_value=False)
     missing = pc.is_null(ordered).to_numpy(zero_copy_only=False)
     steps = ~(same.to_numpy(zero_copy_only=False) | (missing[1:] & missing[:-1]))

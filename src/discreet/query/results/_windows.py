@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -143,7 +143,7 @@ def _shifted(function: exp.Expr, rows: Rows, here: Frames) -> Values:
             values, otherwise = _one_kind(values, otherwise)
         return pc.if_else(pa.array(inside), values, otherwise)
     except pa.ArrowException:
-        raise QueryError(f"{function.sql()} is a text in some rows and not in others; write a default of its kind") from None
+        raise QueryError(f"{function.sql()} needs a default of the kind of its values") from None
 
 
 def _one_kind(integers: Values, constant: Values) -> tuple[Values, Values]:
@@ -193,7 +193,7 @@ def _between(numbers: Integers, here: Frames) -> Integers:
 
 def _sums(values: Values, counted: NDArray[np.bool_], numbers: Integers, here: Frames, *, mean: bool) -> Values:
     """The sums or the means of what counts in each frame: exactly, then rounded to a double unless all is integer."""
-    listed = [value if counts else 0 for value, counts in zip(values.to_pylist(), counted.tolist(), strict=True)]
+    listed: list[Any] = pc.if_else(pa.array(counted), values, pa.scalar(0, values.type)).to_pylist()
     parts, unit = _scaled(listed)
     so_far = list(itertools.accumulate(parts, initial=0))
     sums = [so_far[high] - so_far[low] for low, high in zip(here.low.tolist(), here.high.tolist(), strict=True)]
