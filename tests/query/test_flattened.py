@@ -132,8 +132,6 @@ REFUSED = {
     f"SELECT MAX(n) AS m FROM ({INNER})": "group by the person",
     f"SELECT n, COUNT(*) AS c FROM ({INNER}) GROUP BY n": "group by the person",
     f"SELECT DISTINCT n FROM ({INNER})": "group by the person",
-    f"SELECT n, RANK() OVER (ORDER BY n) AS r FROM ({INNER})": "compute shares, ranks",
-    f"SELECT n / SUM(n) OVER () AS r FROM ({INNER})": "compute shares, ranks",
     f"SELECT n FROM ({INNER}) QUALIFY n > 2": "QUALIFY",
     f"SELECT n FROM ({INNER} OFFSET 2) LIMIT 2": "put the LIMIT last",
     f"SELECT n FROM ({INNER}) TABLESAMPLE 10 PERCENT": "sample|SAMPLE",

@@ -161,7 +161,7 @@ def _instead(plan: Plan, items: Sequence[exp.Expr], names: Sequence[str] = ()) -
     """The same rows, and other columns of them: all groups together."""
     select = parse_one(plan.sql, dialect="duckdb")
     assert isinstance(select, exp.Select)
-    for clause in ("group", "having", "order", "limit", "offset", "distinct"):
+    for clause in ("group", "having", "qualify", "order", "limit", "offset", "distinct"):
         select.set(clause, None)
     called = names or [f"b{i}" for i in range(len(items))]
     return select.select(

@@ -20,6 +20,7 @@ from discreet.query.budget._calibrate import typical
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_loss, top_keys_to_json
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group, GroupKey, check_slopes, public_groups
+from discreet.query.passes._windows import check_size, windows_of
 from discreet.query.results._answer import QUANTILE, Answer, answer
 from discreet.release import json_digest
 from discreet.reprs import shortened
@@ -140,6 +141,11 @@ class CheckedQuery:
         slopes = self._row.shape(column).slopes
         return tuple(sorted({i if i == QUANTILE else i % each for i in slopes}))
 
+    def windowed(self, column: str) -> bool:
+        """Whether an output column is computed by a window over the released rows."""
+        items = [item for item in self.select.expressions if item.alias == column]
+        return any(item.find(exp.Window) is not None for item in items)
+
     def check_result(self) -> None:
         """Raise `QueryError` if the result, HAVING, ORDER BY or LIMIT asks for something that cannot be evaluated,
         or for more than an answer holds.
@@ -151,6 +157,7 @@ class CheckedQuery:
         except QueryError as error:
             raise QueryError(self._in_sql(str(error))) from None
         rows = sum(public_groups(level.bounded.keys) or 0 for level in self.levels)
+        check_size(self.select, rows)
         check_slopes(rows, sum(len(shape.slopes) for shape in shapes.values()))
 
     def error(self, column: str, level: float = 0.95) -> float | None:
@@ -203,6 +210,8 @@ class CheckedQuery:
 
     def _in_sql(self, message: str) -> str:
         """The message with aggregates in place of the placeholders that stand for them."""
+        for i, window in reversed(list(enumerate(windows_of(self.select)))):
+            message = message.replace(f":w{i}", window)
         for i in reversed(range(len(self.aggregates))):
             message = message.replace(f":a{i}", self.aggregates[i].sql)
         return message

@@ -19,7 +19,16 @@ from discreet.query.results._intervals import check_level
 from discreet.rational import decimal_text
 from discreet.sensitivity import Norms
 
-__all__ = ["column_lines", "explain", "missing_keys", "quantile_lines", "rank_error", "rank_line", "top_lines"]
+__all__ = [
+    "NO_BAR",
+    "column_lines",
+    "explain",
+    "missing_keys",
+    "quantile_lines",
+    "rank_error",
+    "rank_line",
+    "top_lines",
+]
 
 
 def quantile_lines(plan: CheckedQuery, level: Level) -> list[str]:
@@ -57,7 +66,7 @@ def rank_error(plan: CheckedQuery, column: str, level: float) -> float | None:
 
 def _histograms(plan: CheckedQuery, column: str) -> set[int]:
     """The histograms whose quantiles an output column hangs on."""
-    items = [item for item in plan.select.expressions if item.alias == column]
+    items = [item for item in plan.select.expressions if item.alias == column and item.find(exp.Window) is None]
     placed = [int(leaf.name[1:]) for item in items for leaf in item.find_all(exp.Placeholder)]
     return {aggregate.quantile[0] for aggregate in (plan.aggregates[i] for i in placed) if aggregate.quantile}
 
@@ -76,6 +85,9 @@ def _histogram(level: Level, position: int, histogram: Histogram) -> str:
     return f"{what}; exponential mechanism, epsilon {decimal_text(mechanism.epsilon)} for each row{many}"
 
 
+NO_BAR = "no error bar: a window over rows with noise"
+"""What stands in place of the half-width of a rank, and of other windows that noise moves in no known way."""
+
 _DEPENDS = {True: 'depends on the data; plan with assume={"rows": n}', False: "depends on the data"}
 
 
@@ -92,6 +104,8 @@ def _half_width(plan: CheckedQuery, column: str, level: float) -> str:
     half = plan.error(column, level)
     if half is not None:
         return f"± {'~' if plan.approximate(column) else ''}{half:.4g}"
+    if plan.windowed(column):
+        return NO_BAR
     return rank_line(plan, column, level) or _DEPENDS[plan.rows is None and plan.before is None]
 
 

@@ -47,7 +47,10 @@ def footnotes(certificate: Mapping[str, Any], words: AnswerWords, noisy: Sequenc
         *(f"{name} is the {words.columns[name]}: the outermost value is one person's own" for name in words.outermost),
     ]
     if _NULL in texts:
-        lines.append(f"{_NULL}: noise left nothing to compute it from, as where a noisy count is not above zero")
+        window = ", or its window has no rows" if words.windows else ""
+        lines.append(
+            f"{_NULL}: noise left nothing to compute it from, as where a noisy count is not above zero{window}"
+        )
     if any(text.endswith(ALL_NOISE) for text in texts):
         lines.append(f"{ALL_NOISE} no larger than its noise: it may be all noise")
     return lines

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from sqlglot import exp
 
 from discreet.errors import printable
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.privacy import in_words
 from discreet.query._checked_query import CheckedQuery
-from discreet.query._explain import rank_error
+from discreet.query._explain import NO_BAR, rank_error
 from discreet.query.budget._noise import NEARLY_ALWAYS, Level, keys_of
 from discreet.query.measures._bounded import GroupKey
 from discreet.query.measures._measures import Product, Sum
@@ -113,7 +115,7 @@ def plan_table(plan: CheckedQuery, level: float = 0.95) -> PlanTable:
     rows = [
         (item.alias, words.get(item.alias, item.alias), _noise(plan, item.alias), _error(plan, item.alias, level))
         if item.alias in noisy
-        else (item.alias, *_key(by_name.get(item.this.name), shown))
+        else (item.alias, *_key(item, by_name, shown))
         for item in plan.select.expressions
     ]
     return PlanTable(("column", "is", "noise", f"error, {100 * level:.10g} %"), rows, _notes(plan, rows))
@@ -131,7 +133,10 @@ def _discovery(plan: CheckedQuery) -> tuple[str, str]:
     return " or ".join(sorted(ways)), f"fewer than {least:,} people: may be missing"
 
 
-def _key(key: GroupKey | None, discovery: tuple[str, str]) -> tuple[str, str, str]:
+def _key(item: exp.Expr, keys: Mapping[str, GroupKey], discovery: tuple[str, str]) -> tuple[str, str, str]:
+    if item.find(exp.Window) is not None:
+        return "computed from the rows of the answer", "none", "none"
+    key = keys.get(item.this.name)
     if key is None:
         return "computed from keys", "none", "none"
     if key.values is None:
@@ -174,6 +179,8 @@ def _error(plan: CheckedQuery, column: str, level: float) -> str:
     half = plan.error(column, level)
     if half is not None:
         return f"± {'~' if plan.approximate(column) else ''}{half:,.4g}"
+    if plan.windowed(column):
+        return NO_BAR
     rows = rank_error(plan, column, level)
     if rows is not None:
         return f"± {rows:,.4g} rows in rank"

@@ -35,6 +35,7 @@ from discreet.query.passes._grouping_sets import extract_groupings, grouping_set
 from discreet.query.passes._names import Scope, expand_references, resolve_names
 from discreet.query.passes._outer_select import flattened, peeled
 from discreet.query.passes._quantiles import spell_quantiles
+from discreet.query.passes._windows import check_windows, is_window_function
 from discreet.query.relations._binder import Binder
 from discreet.query.relations._columns import Columns, field_of
 from discreet.query.relations._nodes import Relation, expressions, named, scans
@@ -117,6 +118,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     for step in _SPELLINGS:
         select = step(select, scope)
     select = grouped_by_all(select)
+    check_windows(select)
     columns = binder.columns
     _check_people(select, columns)
     where = select.args.get("where")
@@ -137,6 +139,8 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     check_rows(sets, quantiles=sum(len(each.probabilities) for each in histograms))
     private = [any(key.values is None for key in keys) for keys in sets]
     if not aggregates and not all(private):
+        if windows := list(select.find_all(exp.Window)):
+            raise refuse(windows[0].sql(dialect="duckdb"), "WINDOW")
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
     unit = policy.unit(next(s.table for s in scans(bound.relation) if not s.public))
     shared = read | (used - _of_keys_alone(spelled, sets))
@@ -180,7 +184,7 @@ def check_depths(select: exp.Select, relation: Relation) -> None:
 
 
 def _check_people(select: exp.Select, columns: Columns) -> None:
-    for name in ("where", "group", "having", "order"):
+    for name in ("where", "group", "having", "qualify", "order"):
         if (clause := select.args.get(name)) is not None:
             columns.check(clause)
     for item in select.expressions:
@@ -210,8 +214,14 @@ def _check_shared(sets: Sequence[Sequence[exp.Expr]], columns: Columns) -> None:
 def _of_keys_alone(select: exp.Select, sets: Sequence[Sequence[GroupKey]]) -> frozenset[str]:
     """The columns of keys that nothing but keys reads: a level without the key does not read them."""
     keys = {column.name for each in sets for key in each for column in key.expression.find_all(exp.Column)}
-    reads = (exp.AggFunc, exp.Filter, exp.Where)
-    return frozenset(keys - {column.name for node in select.find_all(*reads) for column in node.find_all(exp.Column)})
+    reads = [node for node in select.find_all(exp.AggFunc, exp.Filter, exp.Where) if not _of_window(node)]
+    return frozenset(keys - {column.name for node in reads for column in node.find_all(exp.Column)})
+
+
+def _of_window(node: exp.Expr) -> bool:
+    """Whether a node is the function of a window, or the FILTER or the condition of one."""
+    filtered = node.parent if isinstance(node, exp.Where) and isinstance(node.parent, exp.Filter) else node
+    return is_window_function(filtered)
 
 
 def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns, present: frozenset[str]) -> list[tuple[GroupKey, ...]]:

@@ -180,7 +180,7 @@ def check_clauses(select: exp.Select, what: str, usual: str, *, most: int) -> No
 
 _REFUSED = {
     "group": "GROUP BY", "having": "HAVING", "order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET",
-    "distinct": "DISTINCT",
+    "distinct": "DISTINCT", "qualify": "QUALIFY",
 }  # fmt: skip
 
 

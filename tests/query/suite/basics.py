@@ -25,6 +25,21 @@ BASICS = (
         "SELECT CASE city WHEN 'Bern' THEN DATE '2020-01-01' WHEN 'Graz' THEN NULL ELSE DATE '2021-01-01' END AS d, "
         f"COALESCE(CASE WHEN city LIKE '%n' THEN city END, 'other') AS c, COUNT(*) FROM customers {_CITY} GROUP BY city"
     ),
+    case(
+        "SELECT city, RANK() OVER (ORDER BY COUNT(*) DESC) AS r, LAG(city) OVER (ORDER BY city) AS b, "
+        f"SUM(COUNT(*)) OVER (ORDER BY city) AS so_far, COUNT(*) / SUM(COUNT(*)) OVER () FROM customers {_CITY} "
+        "GROUP BY city",
+        "windows",
+    ),
+    case(
+        f"SELECT city, COUNT(*) FROM customers {_CITY} GROUP BY city QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 2",
+        "windows",
+    ),
+    case(
+        "SELECT city, n - LAG(n) OVER (ORDER BY city) AS more FROM (SELECT city, COUNT(*) AS n FROM customers "
+        f"{_CITY} GROUP BY city) QUALIFY ROW_NUMBER() OVER (ORDER BY city) > 1",
+        "windows",
+    ),
     case("SELECT SUM({age} // 10), SUM(-{age} // 7) FROM customers"),
     case("SELECT COUNT(*) FROM customers WHERE age // 10 = 3 OR -age // 25 < -1"),
     case("SELECT COUNT(*) FROM customers"),

@@ -39,6 +39,7 @@ Feature = Literal[
     "union all",
     "using",
     "variance",
+    "windows",  # over the released rows
 ]
 
 FEATURES: frozenset[Feature] = frozenset(get_args(Feature))

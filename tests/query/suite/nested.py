@@ -158,7 +158,7 @@ _CONDITIONS = (
 
 _VALUES = (
     case(
-        "SELECT COUNT(*) FROM orders WHERE price > (SELECT AVG(list_price) FROM products)",
+        "SELECT COUNT(*) FROM orders WHERE price > (SELECT AVG({list_price}) FROM products)",
         "sub-query values",
         "public tables",
     ),
@@ -187,7 +187,7 @@ _VALUES = (
         "sub-query values",
     ),
     case(
-        "SELECT COUNT(*) FROM orders o WHERE o.price < 9 * (SELECT SUM(i.quantity) FROM items i WHERE "
+        "SELECT COUNT(*) FROM orders o WHERE o.price < 9 * (SELECT SUM(i.{quantity}) FROM items i WHERE "
         "i.order_id = o.id)",
         "sub-query values",
         "paths",
@@ -234,8 +234,8 @@ _KEYS = (
         "paths",
     ),
     case(
-        "SELECT o.status, SUM(n) FROM (SELECT order_id, COUNT(*) AS n FROM items GROUP BY order_id) t JOIN orders o ON "
-        "o.id = t.order_id GROUP BY o.status",
+        "SELECT o.channel, SUM(n) FROM (SELECT order_id, COUNT(*) AS n FROM items GROUP BY order_id) t JOIN orders o ON "
+        "o.id = t.order_id GROUP BY o.channel",
         "grouped things",
         "paths",
     ),

@@ -214,6 +214,16 @@ def _public_keys() -> Iterator[SqlEntry]:
         "SELECT k, COUNT(*) AS n FROM t GROUP BY k ORDER BY n DESC LIMIT 1 OFFSET 1",
         note="the order is that of the noisy counts; the middle group alone is shown",
     )
+    yield entry(
+        "QUALIFY",
+        "SELECT k, COUNT(*) AS n FROM t GROUP BY k QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC) <= 2",
+        note="the ranks are those of the noisy counts; the least group is not shown",
+    )
+    yield entry(
+        "a window",
+        "SELECT k, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY k) AS s FROM t GROUP BY k",
+        note="running totals of the noisy counts tell no more than these do",
+    )
     yield person("COUNT(*) by public keys, a person in one group", count, note="8 rows, 3 count, in one group")
     yield capped("COUNT(*) by public keys, a person in all groups", count, note="9 rows, 3 count, in 2 groups at most")
     yield capped(

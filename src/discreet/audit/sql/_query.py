@@ -321,6 +321,7 @@ def _finished(plan: Plan, noisy: Sequence[list[list[Group]] | Output]) -> list[O
     """Every output, by one call of `finish` where rows are finished one by one."""
     drawn = [groups for groups in noisy if isinstance(groups, list)]
     across = len(plan.levels) > 1 or any(plan.select.args.get(part) for part in _ACROSS)
+    across = across or plan.select.find(exp.Window) is not None
     together = None if across else _together(plan, [groups for (groups,) in drawn])
     if together is None or list(map(repr, together[:_HELD])) != [repr(_alone(plan, each)) for each in drawn[:_HELD]]:
         together = [_alone(plan, groups) for groups in drawn]
@@ -328,7 +329,7 @@ def _finished(plan: Plan, noisy: Sequence[list[list[Group]] | Output]) -> list[O
     return [next(answers) if isinstance(groups, list) else groups for groups in noisy]
 
 
-_ACROSS = ("having", "order", "limit", "offset")
+_ACROSS = ("having", "qualify", "order", "limit", "offset")
 """The clauses that choose among the rows of one output, as several levels put them in an order."""
 
 

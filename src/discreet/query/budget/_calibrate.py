@@ -49,12 +49,14 @@ def column_slopes(
 ) -> list[list[list[float]]]:
     """For each level and each column, its slopes by each measure's noise, in three groups of 1,000 made-up rows.
 
-    The columns are those of the result that carry noise, and the aggregates that only HAVING or ORDER BY reads.
+    The columns are those of the result that carry noise, and the aggregates that only HAVING, QUALIFY, ORDER BY or a
+    window reads.
     What hangs on a quantile is left out. Public facts alone decide; costs nothing.
     """
     measures = len(levels[0].bounded.measures)
     groups = [[_group(level, place) for place in _PLACES] for level in levels]
-    alone = exp.Select(expressions=[*(item.copy() for item in select.expressions), *_only_read(select)])
+    items = [item.copy() for item in select.expressions if item.find(exp.Window) is None]
+    alone = exp.Select(expressions=[*items, *_only_read(select)])
     shapes = answer(alone, levels, aggregates, groups).shapes.values()
     known = [shape.slopes for shape in shapes if QUANTILE not in shape.slopes]
 
@@ -105,9 +107,12 @@ def _group(level: Level, place: Fraction) -> Group:
 
 
 def _only_read(select: exp.Select) -> list[exp.Expr]:
-    """The aggregates of HAVING and ORDER BY that no column of the result reads, each as a column."""
-    shown = {leaf.name for item in select.expressions for leaf in item.find_all(exp.Placeholder)}
-    clauses = [clause for name in ("having", "order") if (clause := select.args.get(name)) is not None]
+    """The aggregates that no column of the result reads, or that stand beside a window, each as a column."""
+    windowed = [item for item in select.expressions if item.find(exp.Window) is not None]
+    alone = [item for item in select.expressions if item.find(exp.Window) is None]
+    shown = {leaf.name for item in alone for leaf in item.find_all(exp.Placeholder)}
+    clauses = [clause for name in ("having", "qualify", "order") if (clause := select.args.get(name)) is not None]
+    clauses += windowed
     read = dict.fromkeys(leaf.name for clause in clauses for leaf in clause.find_all(exp.Placeholder))
     return [exp.alias_(exp.Placeholder(this=name), f":{name}", quoted=True) for name in read if name not in shown]
 

@@ -41,11 +41,14 @@ def top_rows(select: exp.Select, bounded: BoundedAggregate, aggregates: Sequence
 
     The count is the first term of ORDER BY, alone and descending, whichever count it is; nulls and further terms do not
     matter, as counts are not null, and ties are for the noisy rows to break. What OFFSET drops are keys that are wanted
-    too. HAVING may need more keys than LIMIT has, and private keys are discovered, so neither is a case for a choice.
+    too. HAVING may need more keys than LIMIT has, windows read all of them, and private keys are discovered, so none of
+    them is a case for a choice.
     """
     order, limit, having = (select.args.get(name) for name in ("order", "limit", "having"))
     keys = public_groups(bounded.keys)
     if order is None or limit is None or having is not None or not bounded.keys or keys is None:
+        return None
+    if select.args.get("qualify") is not None or select.find(exp.Window) is not None:
         return None
     first = order.expressions[0]
     leaf = first.this.unnest()

@@ -15,7 +15,7 @@ __all__ = ["check_number_of_keys", "grouped_by_all", "keys_by_name", "without_co
 
 _MOST_KEYS = 100
 _CONSTANTS = (exp.Literal, exp.Boolean, exp.Null)
-_AFTER_NOISE = ("having", "order", "limit", "offset")
+_AFTER_NOISE = ("having", "qualify", "order", "limit", "offset")
 
 
 def check_number_of_keys(keys: int) -> None:
@@ -32,8 +32,8 @@ def grouped_by_all(select: exp.Select) -> exp.Select:
     """
     if not select.args.get("distinct"):
         return select
-    if select.args.get("group") is not None or any(select.find_all(exp.AggFunc)):
-        raise refuse("SELECT DISTINCT beside GROUP BY or an aggregate")
+    if select.args.get("group") is not None or any(select.find_all(exp.AggFunc, exp.Window)):
+        raise refuse("SELECT DISTINCT beside GROUP BY, an aggregate or a window")
     select = select.copy()
     select.set("distinct", None)
     select.set("group", exp.Group(expressions=[item.unalias().copy() for item in select.expressions]))
@@ -58,7 +58,7 @@ def without_constant_keys(select: exp.Select) -> exp.Select:
 def keys_by_name(select: exp.Select, keys: Sequence[GroupKey]) -> exp.Select:
     """What a SELECT does with its groups, with each expression that is grouped by as a column of its name.
 
-    These are the SELECT list, HAVING, ORDER BY, LIMIT and OFFSET.
+    These are the SELECT list, HAVING, QUALIFY, ORDER BY, LIMIT and OFFSET.
     """
     swaps = {(type(key.expression), key.expression.sql()): key.name for key in keys}
     kinds = {kind for kind, _ in swaps}

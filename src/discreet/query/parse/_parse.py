@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
@@ -13,6 +13,7 @@ from discreet.query.functions._registry import arguments_read
 from discreet.query.parse._parser import MAX_DEPTH, TOO_DEEP, parse_tokens, tokenize
 from discreet.query.parse._refusals import because
 from discreet.query.parse._spellings import known_spellings
+from discreet.query.parse._windows import is_windowed, without_named_windows
 
 __all__ = [
     "SUPPORTED",
@@ -58,12 +59,20 @@ _STATEMENTS = {
     ),
     *("VACUUM", "ANALYZE", "CHECKPOINT", "COMMENT", "GRANT", "PIVOT", "UNPIVOT"),
 }
-_CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit", "offset"}
+_CLAUSES = {"expressions", "from_", "where", "group", "having", "qualify", "order", "limit", "offset"}
 _UNDERSTOOD = {
     *("this", "expression", "expressions", "alias", "quoted", "is_string", "to", "desc", "nulls_first"),
     *("ifs", "true", "default", "decimals"),
     "ignore_nulls",  # of GREATEST and LEAST, where the parser says it of DuckDB's own; other functions are refused
     *("typed", "safe", "big_int"),  # how dialects divide and count: here always in doubles, and in whole numbers
+}
+
+_OF_WINDOWS: Mapping[type[exp.Expr], frozenset[str]] = {
+    exp.Window: frozenset({"partition_by", "order", "spec", "over"}),
+    exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
+    exp.Lag: frozenset({"offset", "default"}),
+    exp.Lead: frozenset({"offset", "default"}),
+    exp.NthValue: frozenset({"offset"}),
 }
 
 
@@ -81,7 +90,7 @@ def parse(text: str) -> exp.Select:
     >>> parse("SELECT COUNT(*) FROM visits").sql()
     'SELECT COUNT(*) FROM visits'
     """
-    return known_spellings(parsed(text))
+    return without_named_windows(known_spellings(parsed(text)))
 
 
 def parsed(text: str, *, parameters: bool = False) -> exp.Select:
@@ -122,7 +131,7 @@ def check_understood(select: exp.Select, *, distinct: bool = False) -> None:
     `distinct` says that the caller reads SELECT DISTINCT itself.
     """
     for node in select.walk():
-        known = arguments_read(node)
+        known = arguments_read(node) | _OF_WINDOWS.get(type(node), frozenset())
         for name, value in node.args.items():
             if distinct and node is select and name == "distinct":
                 continue
@@ -193,7 +202,7 @@ def _problem(error: SqlglotError) -> str:
 
 
 _READ = ("expressions", "from_", "joins", "with_", "where", "group", "having", "distinct")
-_LAST = ("order", "limit", "offset")
+_LAST = ("qualify", "order", "limit", "offset")
 _NAMES = {
     "with_": "WITH",
     "joins": "JOIN",
@@ -218,12 +227,16 @@ def refuse_clauses(node: exp.Expr, known: Iterable[str], where: str) -> None:
 
 
 def check_block(select: exp.Select, *, nested: bool) -> None:
-    """Raise `QueryError` for a clause that no pass reads; in a sub-query, also for ORDER BY, LIMIT and OFFSET."""
+    """Raise `QueryError` for a clause that no pass reads; in a sub-query, for windows and what comes after too."""
     known = _READ if nested else (*_READ, *_LAST)
     refuse_clauses(select, known, "a sub-query" if nested else "a query")
     for name in (*_READ, *_LAST):
         if name not in ("from_", "joins", "with_", "expressions", "where", "group"):
             _refuse_queries(select.args.get(name))
+    if nested and is_windowed(select):
+        raise refuse("a window (OVER) in a sub-query", "WINDOW")
+    if select.args.get("qualify") is not None and not is_windowed(select):
+        raise QueryError("QUALIFY needs a window function, as in RANK() OVER (…) <= 3; without one write HAVING")
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         raise refuse("DISTINCT ON")

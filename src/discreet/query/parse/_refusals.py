@@ -65,8 +65,8 @@ REFUSED = (
     Refused("grouping by numbers that are not whole", "they have no groups; write FLOOR(x) or WIDTH_BUCKET"),
     Refused("private keys without a δ", "discovering a key needs one: spend dp.approx or dp.rho with a δ"),
     Refused(
-        "OVER, QUALIFY, WINDOW",
-        "compute shares, ranks and running sums from the released numbers: that is free",
+        "OVER and QUALIFY over rows of people: in a sub-query, or without groups",
+        "windows are computed over released rows, which is free; write GROUP BY, and windows in the outermost SELECT",
         ("WINDOW", "QUALIFY", "WINDOWS"),
     ),
     Refused(

@@ -21,6 +21,7 @@ from discreet.query.parse._parse import refuse
 from discreet.query.parse._refusals import because
 from discreet.query.parse._trees import put
 from discreet.query.passes._quantiles import QUANTILE_NAMES
+from discreet.query.passes._windows import is_window_function
 
 __all__ = ["extract_aggregates"]
 
@@ -38,14 +39,12 @@ def extract_aggregates(
     """
     select = select.copy()
     occurrences: dict[str, list[exp.Expr]] = {}
-    for node in list(select.find_all(exp.AggFunc, exp.Filter, exp.Window, exp.Anonymous)):
-        if isinstance(node, exp.Window):
-            raise refuse(node.sql(dialect="duckdb"), node)
+    for node in list(select.find_all(exp.AggFunc, exp.Filter, exp.Anonymous)):
         if isinstance(node, exp.Anonymous):
             if find(node) is None:
                 raise _unknown(node)
             continue
-        if not isinstance(node.parent, exp.Filter | exp.Window):
+        if not (isinstance(node.parent, exp.Filter) or is_window_function(node)):
             occurrences.setdefault(node.sql(), []).append(node)
     check_aggregates(len(occurrences))
     written = {sql: _filtered(sql, nodes[0], columns) for sql, nodes in occurrences.items()}

@@ -97,7 +97,7 @@ def extract_groupings(
     values: list[dict[str, int]] = [{} for _ in levels]
     for node in list(select.find_all(exp.Grouping)):
         text = node.sql()
-        if node.find_ancestor(exp.AggFunc, exp.Filter, exp.Window, exp.Where, exp.Group) is not None:
+        if node.find_ancestor(exp.AggFunc, exp.Filter, exp.Where, exp.Group) is not None:
             raise refuse(f"{text} outside the SELECT list, HAVING and ORDER BY, or inside an aggregate")
         arguments = [argument.unnest().sql() for argument in node.expressions]
         for argument in arguments:

@@ -20,7 +20,7 @@ _MOST_DIGITS = 10
 
 
 def expand_references(select: exp.Select) -> exp.Select:
-    """Expand ``GROUP BY 1``, ``ORDER BY n``, ``GROUP BY ALL``, ``ORDER BY ALL`` and aliases in HAVING.
+    """Expand ``GROUP BY 1``, ``ORDER BY n``, ``GROUP BY ALL``, ``ORDER BY ALL``; aliases in HAVING, QUALIFY, windows.
 
     >>> query = "SELECT city AS c, COUNT(*) AS n FROM t GROUP BY 1 HAVING n > 5 ORDER BY n"
     >>> expand_references(exp.maybe_parse(query, into=exp.Select)).sql()
@@ -28,18 +28,21 @@ def expand_references(select: exp.Select) -> exp.Select:
     """
     select = select.copy()
     items = [e.this if isinstance(e, exp.Alias) else e for e in select.expressions]
+    written = _Written()
     aliases: dict[str, exp.Expr] = {}
     for item, projection in zip(items, select.expressions, strict=True):
         if projection.alias and projection.alias.casefold() in aliases:
             raise QueryError(f"two columns of the result are called {projection.alias}")
         if projection.alias:
             aliases[projection.alias.casefold()] = item
+    for window in [window for item in items for window in item.find_all(exp.Window)]:
+        for part in list(window.iter_expressions()):
+            put(part, _expand_aliases(part, aliases, written))
     group, having, order = (select.args.get(key) for key in ("group", "having", "order"))
     if group is not None and group.args.get("all"):
-        keys = [item.copy() for item in items if item.find(exp.Column) and not item.find(exp.AggFunc)]
+        keys = [item.copy() for item in items if item.find(exp.Column) and not item.find(exp.AggFunc, exp.Window)]
         group = exp.Group(expressions=keys) if keys else None
         select.set("group", group)
-    written = _Written()
     if group is not None:
         for node in grouping_items(group):
             put(node, _expand(node, items, aliases, written))
@@ -49,6 +52,8 @@ def expand_references(select: exp.Select) -> exp.Select:
             ordered.set("this", _expand(ordered.this, items, aliases, written))
     if having is not None:
         having.set("this", _expand_aliases(having.this, aliases, written))
+    if (qualify := select.args.get("qualify")) is not None:
+        qualify.set("this", _expand_aliases(qualify.this, aliases, written))
     return select
 
 
@@ -271,7 +276,9 @@ def _resolve(tree: exp.Expr, scope: Scope, aliases: set[str]) -> None:
 
 
 def _may_be_alias(column: exp.Column, known: exp.Expr | None) -> bool:
-    """Whether a name that is an alias means it: never in the SELECT list and in WHERE, where SQL has none yet."""
+    """Whether a name that is an alias means it: never in WHERE, and in the SELECT list only in a window."""
+    if column.find_ancestor(exp.Window) is not None:
+        return known is None
     if known is not None:
         return isinstance(column.parent, exp.Ordered)
     node: exp.Expr = column

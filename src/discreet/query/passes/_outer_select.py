@@ -13,7 +13,9 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query.measures._keys import grouped_by_all
 from discreet.query.parse._parse import check_block, refuse_clauses
+from discreet.query.parse._windows import is_windowed
 from discreet.query.passes._names import Scope, expand_references, resolve_names
+from discreet.query.passes._windows import is_window_function
 from discreet.query.relations._binder import source_of
 
 __all__ = ["Layer", "flattened", "peeled"]
@@ -57,6 +59,17 @@ def flattened(core: exp.Select, layers: Sequence[Layer]) -> exp.Select:
     """
     for layer in layers:
         core = _merged(core, layer)
+    if layers and core.args.get("qualify") and not is_windowed(core):
+        return _without_qualify(core)
+    return core
+
+
+def _without_qualify(core: exp.Select) -> exp.Select:
+    """The filters of a SELECT that has no windows left, as HAVING alone."""
+    core = core.copy()
+    filters = [clause.this for name in ("having", "qualify") if (clause := core.args.get(name)) is not None]
+    core.set("qualify", None)
+    core.set("having", exp.Having(this=exp.and_(*filters)))
     return core
 
 
@@ -64,9 +77,9 @@ def _aggregates(select: exp.Select) -> bool:
     """Whether a SELECT itself groups or aggregates, not a sub-query that it reads; a window does neither."""
     if any(select.args.get(name) for name in ("group", "having", "distinct")):
         return True
-    clauses = [*select.expressions, *(select.args.get(name) for name in ("where", "order"))]
+    clauses = [*select.expressions, *(select.args.get(name) for name in ("where", "qualify", "order"))]
     nodes = (node for clause in clauses if clause is not None for node in clause.find_all(exp.AggFunc))
-    return any(node.find_ancestor(exp.Window) is None for node in nodes)
+    return not all(map(is_window_function, nodes))
 
 
 def _below(select: exp.Select) -> tuple[exp.Select, Layer] | None:
@@ -119,21 +132,28 @@ def _with(select: exp.Select, above: exp.Expr | None, known: Sequence[exp.Expr])
 def _merged(core: exp.Select, layer: Layer) -> exp.Select:
     check_block(layer.select, nested=False)
     core = grouped_by_all(core)
-    above = {name: layer.select.args.get(name) for name in ("where", "order", "limit", "offset")}
-    if (core.args.get("limit") or core.args.get("offset")) and any(above.values()):
+    above = {name: layer.select.args.get(name) for name in ("where", "qualify", "order", "limit", "offset")}
+    windowed = is_windowed(layer.select)
+    if (core.args.get("limit") or core.args.get("offset")) and (windowed or any(above.values())):
         raise QueryError(
-            "the query filters, sorts or limits the rows that a LIMIT or OFFSET has left; put the LIMIT last, "
+            "the query filters, sorts, limits or numbers the rows that a LIMIT or OFFSET has left; put the LIMIT last, "
             "or do the rest with the release, which is free"
+        )
+    if windowed and (core.args.get("qualify") or (is_windowed(core) and above["where"])):
+        raise QueryError(
+            "the query computes windows over the rows that a filter by other windows has left; put the filter last, or "
+            "do the rest with the release, which is free"
         )
     scope = Scope((source_of(layer.alias, "the sub-query", _outputs(core), *layer.names),))
     body = expand_references(resolve_names(layer.select, scope))
     merged = core.copy()
     merged.set("expressions", body.expressions)
     if (where := body.args.get("where")) is not None:
-        having = core.args.get("having")
-        both = where.this if having is None else exp.and_(having.this.copy(), where.this.copy())
-        merged.set("having", exp.Having(this=both))
-    for name in ("order", "limit", "offset"):
+        kind = exp.Qualify if is_windowed(core) else exp.Having
+        before = core.args.get(kind.key)
+        both = where.this if before is None else exp.and_(before.this.copy(), where.this.copy())
+        merged.set(kind.key, kind(this=both))
+    for name in ("qualify", "order", "limit", "offset"):
         if body.args.get(name) is not None:
             merged.set(name, body.args[name])
     if sum(1 for _ in merged.walk()) > _MOST_PARTS:

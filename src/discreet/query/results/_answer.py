@@ -20,12 +20,14 @@ from discreet.policy import ColumnType, Key
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group
+from discreet.query.passes._windows import RANKS
 from discreet.query.results._conditions import ARROW, is_label, keep_rows, row_limit, sort_rows
 from discreet.query.results._dual import Dual, Floats
 from discreet.query.results._error_propagation import Basis, basis_of, points
 from discreet.query.results._evaluate import Rows, leaves_of, rounding
 from discreet.query.results._intervals import check_level, linear_half_width, ratio_half_widths
 from discreet.query.results._statistics import exact_integers
+from discreet.query.results._windows import is_number, with_windows
 from discreet.recursion import with_room
 
 if TYPE_CHECKING:
@@ -168,11 +170,15 @@ def answer(
     columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
     curved: dict[str, exp.Expr] = {}
-    for item in select.expressions:
+    plain, rows = with_windows(select, rows)
+    for item, written in zip(plain.expressions, select.expressions, strict=True):
         if item.alias in columns:
             raise QueryError(f"two columns of the result are called {item.alias}")
         columns[item.alias] = rows.column(item.this)
-        if not (isinstance(item.this.unnest(), exp.Column) or is_label(item.this, keys)):
+        if written.find(exp.Window) is not None:
+            if written.find(exp.Placeholder) is not None and is_number(columns[item.alias]):
+                shapes[item.alias] = _unknown(written, called, len(levels), measures, rows.size)
+        elif not (isinstance(item.this.unnest(), exp.Column) or is_label(item.this, keys)):
             unrounded, digits = rounding(item.this)
             dual = rows.dual(unrounded)
             slack = 0.0 if digits is None else 0.5 * 10.0**-digits
@@ -180,7 +186,7 @@ def answer(
             shapes[item.alias] = ErrorShape(slopes, dual.linear, dual.cap, slack)
             if not dual.linear and not _reads_quantile(unrounded, called):
                 curved[item.alias] = unrounded
-    indices = _arrange(select, rows)
+    indices = _arrange(plain, rows)
     table = pa.table({name: pc.take(column, indices) for name, column in columns.items()})
     order = indices.to_numpy()
     taken = {
@@ -189,14 +195,25 @@ def answer(
     }
     noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
     basis = basis_of(curved, called, sums, keys, level_of, order) if curved else None
-    picked = len(order) / rows.size if rows.size and _by_noise(select, levels) else None
+    picked = _picked(select, len(order), rows.size) if rows.size and _by_noise(select, levels) else None
     return Answer(table, taken, tuple(noises), basis, picked)
+
+
+def _picked(select: exp.Select, shown: int, rows: int) -> float:
+    """The share of rows that is shown, or of one row where a window decides how many there are.
+
+    Ranks pick as many rows whatever the noise of one of them is. Other windows do not, and then only bars that hold in
+    all rows at once are safe for those that are shown.
+    """
+    qualify = select.args.get("qualify")
+    windows = [] if qualify is None else qualify.find_all(exp.Window)
+    return (shown if all(isinstance(window.this, RANKS) for window in windows) else 1) / rows
 
 
 def _by_noise(select: exp.Select, levels: Sequence[Level]) -> bool:
     """Whether the query picks rows by what noise is part of, where they were not chosen before the noise was drawn."""
-    having, order, limit, offset = (select.args.get(name) for name in ("having", "order", "limit", "offset"))
-    if having is not None and having.find(exp.Placeholder):
+    having, qualify, order, limit, offset = map(select.args.get, ("having", "qualify", "order", "limit", "offset"))
+    if any(clause is not None and clause.find(exp.Placeholder) for clause in (having, qualify)):
         return True
     if order is None or order.find(exp.Placeholder) is None:
         return False
@@ -205,14 +222,26 @@ def _by_noise(select: exp.Select, levels: Sequence[Level]) -> bool:
 
 
 def _arrange(select: exp.Select, rows: Rows) -> Values:
-    having, order, limit, offset = (select.args.get(name) for name in ("having", "order", "limit", "offset"))
+    having, qualify, order, limit, offset = map(select.args.get, ("having", "qualify", "order", "limit", "offset"))
     positions = pa.array(range(rows.size), pa.int64())
     if order is not None:
         positions = sort_rows(order.expressions, rows.column, rows.size)
-    if having is not None:
-        keep = keep_rows(having.this, rows.column)
-        positions = positions.filter(pc.take(keep, positions))
+    for clause in (having, qualify):
+        if clause is not None:
+            keep = keep_rows(clause.this, rows.column)
+            positions = positions.filter(pc.take(keep, positions))
     return positions.slice(min(row_limit(offset) or 0, len(positions)), row_limit(limit))
+
+
+def _unknown(
+    written: exp.Expr, aggregates: Mapping[str, Aggregate], levels: int, measures: int, rows: int
+) -> ErrorShape:
+    """The error of a column that hangs on the noise in a way that is not known."""
+    read = [aggregates[leaf.name] for leaf in written.find_all(exp.Placeholder)]
+    positions = {i + level * measures for each in read for i in each.measures for level in range(levels)}
+    if any(each.quantile is not None for each in read):
+        positions.add(QUANTILE)
+    return ErrorShape({i: np.full(rows, np.nan) for i in positions}, linear=False, cap=None)
 
 
 def _reads_quantile(node: exp.Expr, aggregates: Mapping[str, Aggregate]) -> bool:

@@ -168,18 +168,24 @@ _INT64 = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """`leaves` are the aggregates ``a0``, ``a1``, … and the numeric keys; `exact` those that are whole numbers."""
+    """`leaves` are the aggregates ``a0``, ``a1``, … and the numeric keys; `exact` those that are whole numbers.
+
+    `shown` are the windows ``w0``, ``w1``, … as the result shows them.
+    """
 
     size: int
     leaves: Mapping[str, Dual]
     keys: Mapping[str, Values]
     exact: Mapping[str, list[int]] = field(default_factory=dict[str, list[int]])
+    shown: Mapping[str, Values] = field(default_factory=dict[str, "Values"])
 
     def column(self, node: exp.Expr) -> Values:
         """An item as the result shows it, or any part of a condition."""
         inner = node.unnest()
         if isinstance(inner, exp.Column):
             return self.keys[inner.name] if inner.name in self.keys else _ungrouped(inner)
+        if isinstance(inner, exp.Placeholder) and inner.name in self.shown:
+            return self.shown[inner.name]
         numbers = self.exact.get(inner.name) if isinstance(inner, exp.Placeholder) else None
         if numbers is not None:
             return pa.array([max(-_INT64, min(number, _INT64 - 1)) for number in numbers], pa.int64())

@@ -36,8 +36,8 @@ _WORDS: Mapping[str, str] = {
 class AnswerWords:
     """What the columns of an answer are, which of them count rows, and which rows are read.
 
-    `where` is the outermost WHERE, `levels` the columns that GROUPING gives, and `outermost` those by MIN and MAX,
-    which are quantiles; all are empty if there are none.
+    `where` is the outermost WHERE, `levels` the columns that GROUPING gives, `outermost` those by MIN and MAX, which
+    are quantiles, and `windows` those by windows; all are empty if there are none.
     """
 
     columns: Mapping[str, str]
@@ -45,6 +45,7 @@ class AnswerWords:
     levels: frozenset[str] = frozenset()
     where: str = ""
     outermost: tuple[str, ...] = ()
+    windows: frozenset[str] = frozenset()
 
 
 @with_room
@@ -65,9 +66,10 @@ def answer_words(certificate: Mapping[str, Any]) -> AnswerWords:
     return AnswerWords(
         {name: in_plain_words(item, certificate.get("unit")) for name, item in items.items()},
         frozenset(name for name, item in items.items() if _counted(item, None) is not None),
-        frozenset(name for name, item in items.items() if item.find(exp.Grouping)),
+        frozenset(name for name, item in items.items() if item.find(exp.Grouping) and not item.find(exp.Window)),
         "" if where is None else f"where {_plain(where.this)}",
         tuple(name for name, item in items.items() if isinstance(item, exp.Min | exp.Max)),
+        frozenset(name for name, item in items.items() if item.find(exp.Window)),
     )
 
 
