@@ -234,8 +234,8 @@ _KEYS = (
         "paths",
     ),
     case(
-        "SELECT o.channel, SUM(n) FROM (SELECT order_id, COUNT(*) AS n FROM items GROUP BY order_id) t JOIN orders o ON "
-        "o.id = t.order_id GROUP BY o.channel",
+        "SELECT o.channel, SUM(n) FROM (SELECT order_id, COUNT(*) AS n FROM items GROUP BY order_id) t JOIN orders o "
+        "ON o.id = t.order_id GROUP BY o.channel",
         "grouped things",
         "paths",
     ),

@@ -103,7 +103,17 @@ def _bytes(value: str) -> int:
     return len(value.encode())
 
 
-def _count(_: Call, __: Scope) -> Range:
+def _up_to(most: int) -> Callable[[Call, Scope], Range]:
+    """Lengths of a column's texts, as a query reads them; what functions make of texts may be longer."""
+
+    def limits(call: Call, _: Scope) -> Range:
+        stored = isinstance(call.args[0].unnest(), exp.Column)
+        return Range(Fraction(0), Fraction(most) if stored else math.inf, integer=True)
+
+    return limits
+
+
+def _anywhere(_: Call, __: Scope) -> Range:
     return Range(Fraction(0), math.inf, integer=True)
 
 
@@ -149,13 +159,13 @@ TEXTS = (
     Function(
         ("LENGTH", "LEN", "CHAR_LENGTH", "CHARACTER_LENGTH"), "LENGTH(s)",
         "how many characters (code points) a text has",
-        "0 up; wrap it in LEAST(…, n) to sum it", "null where s is", takes("string", gives="number"), (1, 1),
-        _count, evaluate=len, exact="always",
+        f"0 to {LONGEST_STORED_TEXT:,} of a column, else 0 up; LEAST(…, n) is narrower", "null where s is",
+        takes("string", gives="number"), (1, 1), _up_to(LONGEST_STORED_TEXT), evaluate=len, exact="always",
     ),
     Function(
         ("STRLEN", "OCTET_LENGTH", "BYTE_LENGTH"), "STRLEN(s)", "how many bytes a text has in UTF-8",
-        "0 up; wrap it in LEAST(…, n) to sum it", "null where s is", takes("string", gives="number"), (1, 1),
-        _count, evaluate=_bytes, exact="always",
+        f"0 to {4 * LONGEST_STORED_TEXT:,} of a column, else 0 up; LEAST(…, n) is narrower", "null where s is",
+        takes("string", gives="number"), (1, 1), _up_to(4 * LONGEST_STORED_TEXT), evaluate=_bytes, exact="always",
     ),
     _trimmed("TRIM", "the text without leading and trailing", _strip),
     _trimmed("LTRIM", "the text without leading", _lstrip),
@@ -191,6 +201,6 @@ TEXTS = (
         ("POSITION", "STRPOS", "INSTR", "CHARINDEX", "LOCATE", "STR_POSITION"), "STRPOS(s, t)",
         "where t first begins in s, from 1; 0 if nowhere",
         "0 up; wrap it in LEAST(…, n) to sum it", "null where s or t is", takes("string", gives="number"), (2, 2),
-        _count, exact="always",
+        _anywhere, exact="always",
     ),
 )  # fmt: skip
