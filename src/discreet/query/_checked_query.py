@@ -299,9 +299,11 @@ def bias_to_json(asked: Sequence[BiasPlan], noisy: Sequence[Sequence[Group]]) ->
 
 def _is_computed(key: GroupKey) -> bool:
     """Whether the groups of a key are public, and not as the policy lists them under a column."""
-    return key.values is not None and (key.bounded is not None or not isinstance(key.expression, exp.Column))
+    computed = key.bounded is not None or key.narrowed or not isinstance(key.expression, exp.Column)
+    return key.values is not None and computed
 
 
-def _groups(key: GroupKey) -> tuple[str, str | None, bool]:
+def _groups(key: GroupKey) -> tuple[object, ...]:
     assert key.values is not None
-    return key.name, None if key.bounded is None else key.bounded.sql(), None in key.values
+    groups = key.name, None if key.bounded is None else key.bounded.sql(), None in key.values
+    return (*groups, json_digest([repr(value) for value in key.values])) if key.narrowed else groups

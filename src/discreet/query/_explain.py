@@ -186,6 +186,7 @@ def _level(plan: CheckedQuery, level: Level) -> list[str]:
         lines += [_limit(node) for node in walked(bounded.relation) if isinstance(node, Limited)]
     for key in bounded.keys:
         public = f"{_count(len(key.values), 'public key')}" if key.values is not None else "private keys, discovered"
+        public += " that the conditions leave" if key.narrowed else ""
         within = "; values beyond the bounds of its columns are moved into them" if key.bounded is not None else ""
         lines.append(f"Key {key.name}: {public}{within}.")
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]

@@ -170,7 +170,7 @@ class _Query:
             if is_enum(key):
                 value, condition = self.dialect.known_text(value, [str(known) for known in key.values or ()])
                 conditions.append(condition)
-            elif key.values is not None and key.bounded is None:  # of bounded keys every value is public
+            elif key.values is not None and (key.bounded is None or key.narrowed):  # else every value is public
                 known = [self.write.key_literal(each) for each in key.values if each is not None]
                 also = f" OR {value} IS NULL" if None in key.values else ""
                 conditions.append(f"({value} IN ({_list(known)}){also})" if known else f"{value} IS NULL")

@@ -41,6 +41,7 @@ class GroupKey:
     """What to group by, under the name that the result knows it by; `values` are its public keys, None if private.
 
     Where its values follow from the bounds of columns, `bounded` is the expression over columns moved into them.
+    `narrowed` says that conditions of the query list the values, bound them, or rule some of them out.
     """
 
     name: str
@@ -48,6 +49,7 @@ class GroupKey:
     expression: exp.Expr
     type: ColumnType
     bounded: exp.Expr | None = None
+    narrowed: bool = False
 
     @property
     def computed(self) -> exp.Expr:
