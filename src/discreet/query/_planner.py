@@ -12,6 +12,7 @@ from discreet.errors import DiscreetError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, budget_of
 from discreet.query._plan import Plan, with_spend
+from discreet.query._public_keys import PublicGroups, ReadPublic
 from discreet.query.budget._noise import Level, keys_of
 from discreet.query.expressions._bounded_keys import bounded_key, remaining_groups
 from discreet.query.expressions._domains import domain, key_type
@@ -70,16 +71,17 @@ PASSES = (*_NAMES, *_SPELLINGS)
 
 
 @with_room
-def make_plan(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
-    """Check a query against a policy and, given a spend, calibrate its noise. Costs nothing and touches no data.
+def make_plan(query: Query, policy: Policy, spend: Loss | None = None, read: ReadPublic | None = None) -> Plan:
+    """Check a query against a policy and, given a spend, calibrate its noise. Costs nothing, touches no private data.
 
-    A query is SQL text, or an Ibis expression over tables of the policy.
+    A query is SQL text, or an Ibis expression over tables of the policy. `read` reads groups from public tables; a plan
+    without it has none of those, and cannot be answered.
 
     Raises `QueryError` for what is not supported or not allowed by the policy, `ParameterError` for a spend that cannot
     buy the query.
     """
     with refusals():
-        return _make_plan(parse(text_of(query)), policy, spend)
+        return _make_plan(parse(text_of(query)), policy, spend, read)
 
 
 @contextmanager
@@ -102,7 +104,7 @@ def refusals() -> Generator[None]:
         raise refuse(f"something in the query that no pass reads ({type(error).__name__})") from None
 
 
-def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
+def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_public: ReadPublic | None) -> Plan:
     select, layers = peeled(select)
     check_block(select, nested=False)
     if any(isinstance(item.this if isinstance(item, exp.Column) else item, exp.Star) for item in select.expressions):
@@ -127,6 +129,10 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     narrowing = Narrowing(certain, columns.fields, nulls_only=releases_keys)
     sets = _keys(grouping_sets(select), columns, narrowing)
     check_rows(sets)
+    if not releases_keys:
+        groups = PublicGroups(bound.relation, certain, narrowing, columns.fields, read_public)
+        sets = [groups.listed(keys) for keys in sets]
+        check_rows(sets)
     check_depths(select, bound.relation)
     read = frozenset(named(bound.relation))
     used = read | {column.name for column in select.find_all(exp.Column)}

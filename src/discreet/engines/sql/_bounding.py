@@ -131,6 +131,8 @@ class _Query:
         final = f"SELECT {_list(self.keys, units, *summed)} FROM rows{_group_by(self.keys)}"
         if self._is_filtered_last:
             final += self._having()
+        if request.most_groups is not None:
+            final += f" LIMIT {request.most_groups}"
         return _chain(steps, self._with_cells(final, "rows"))
 
     def counted_rows(self, source: str, salt: bytes) -> tuple[str, str]:
