@@ -129,16 +129,17 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_publ
     narrowing = Narrowing(certain, columns.fields, nulls_only=releases_keys)
     sets = _keys(grouping_sets(select), columns, narrowing)
     check_rows(sets)
-    if not releases_keys:
-        groups = PublicGroups(bound.relation, certain, narrowing, columns.fields, read_public)
-        sets = [groups.listed(keys) for keys in sets]
-        check_rows(sets)
     check_depths(select, bound.relation)
     read = frozenset(named(bound.relation))
     used = read | {column.name for column in select.find_all(exp.Column)}
     canonical = with_source(select, bound.relation, used).sql()
     table = columns.table_of(select)
     spelled, groupings = extract_groupings(select, sets, columns.fields)
+    shared = read | (used - _of_keys_alone(spelled, sets))
+    if not releases_keys:
+        groups = PublicGroups(bound.relation, certain, narrowing, columns.fields, shared, read_public)
+        sets = [groups.listed(keys) for keys in sets]
+        check_rows(sets)
     outputs, measures, histograms, aggregates = extract_aggregates(spelled, columns.fields, table, columns.people)
     check_measures(len(aggregates), len(measures), len(sets))
     check_rows(sets, quantiles=sum(len(each.probabilities) for each in histograms))
@@ -146,7 +147,6 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_publ
     if not aggregates and not all(private):
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
     unit = policy.unit(next(s.table for s in scans(bound.relation) if not s.public))
-    shared = read | (used - _of_keys_alone(spelled, sets))
     levels: list[Level] = []
     for keys, discovered, values in zip(sets, private, groupings, strict=True):
         bounded = BoundedAggregate(

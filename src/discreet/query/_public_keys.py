@@ -12,12 +12,12 @@ from sqlglot import exp
 from discreet.errors import DataError, QueryError
 from discreet.policy import Key
 from discreet.query.budget._noise import Level
-from discreet.query.expressions._domains import Values, Work, values_of
+from discreet.query.expressions._domains import domain
 from discreet.query.expressions._narrowing import Narrowing
-from discreet.query.expressions._types import Field, Row
+from discreet.query.expressions._types import Field
 from discreet.query.measures._bounded import BoundedAggregate, Group, GroupKey, PublicKeys, order_of, public_groups
 from discreet.query.measures._footprint import HELD_TEXT
-from discreet.query.relations._nodes import Relation, is_public, named, scans
+from discreet.query.relations._nodes import Relation, is_public, scans
 from discreet.query.relations._public_rows import PublicRows, public_rows
 from discreet.query.relations._to_sql import with_source
 from discreet.release import json_digest
@@ -69,8 +69,8 @@ class PublicGroups:
         What the query reads.
     conditions, narrowing
         What all of its rows satisfy.
-    fields
-        Its columns.
+    fields, used
+        Its columns, and those that it uses beside its keys.
     read
         What reads groups; without it they are to be read later.
     """
@@ -79,6 +79,7 @@ class PublicGroups:
     conditions: Sequence[exp.Expr]
     narrowing: Narrowing
     fields: Mapping[str, Field]
+    used: frozenset[str]
     read: ReadPublic | None
 
     def listed(self, keys: tuple[GroupKey, ...]) -> tuple[GroupKey, ...]:
@@ -93,9 +94,9 @@ class PublicGroups:
         together = [(source, [places[i] for i in source.places]) for source in sources]
         if any(key.values is None for i, key in enumerate(keys) if all(i not in each for _, each in together)):
             return keys
-        done = list(keys)
+        done, used = list(keys), self.used.union(*map(_columns, keys))
         for source, each in together:
-            for i, key in zip(each, self._read_together([keys[i] for i in each], source), strict=True):
+            for i, key in zip(each, self._read_together([keys[i] for i in each], source, used), strict=True):
                 done[i] = key
         public = [key for key in done if key.public is not None]
         if any(key.values is None for key in done) or (public_groups(public) or 0) > MOST_GROUPS:
@@ -109,18 +110,14 @@ class PublicGroups:
 
     def _is_listed(self, key: GroupKey) -> bool:
         """Whether a column of a key has the keys of the policy."""
-        used = [self.fields[column.name] for column in key.expression.find_all(exp.Column)]
-        return any(field.keys is not None and not field.computed for field in used)
+        fields = [self.fields[name] for name in _columns(key)]
+        return any(field.keys is not None and not field.computed for field in fields)
 
-    def _read_together(self, keys: Sequence[GroupKey], source: PublicRows) -> Sequence[GroupKey]:
+    def _read_together(self, keys: Sequence[GroupKey], source: PublicRows, used: frozenset[str]) -> Sequence[GroupKey]:
         """Keys with their values; as they are if these are too many or not sure."""
         without = self._without_partner(keys, source)
         if without is None:
             return keys
-        used = {
-            *named(source.relation),
-            *(column.name for key in keys for column in key.expression.find_all(exp.Column)),
-        }
         public = PublicKeys(tuple(key.name for key in keys), _written(keys, source.relation, used), None)
         if self.read is None:
             return [replace(key, values=(None,), public=public, bounded=None, narrowed=False) for key in keys]
@@ -133,7 +130,7 @@ class PublicGroups:
             keys=tuple(GroupKey(key.name, None, key.expression, key.type) for key in keys),
             measures=(),
             columns=self.fields,
-            used=frozenset(used),
+            used=used,
             count_units=False,
             most_groups=MOST_GROUPS + 1,
         )
@@ -144,9 +141,7 @@ class PublicGroups:
                 f"no row of the public {tables} satisfies the conditions of the query, so that there are no groups by "
                 f"{', '.join(public.names)} and the answer would have no rows; write a WHERE that leaves some"
             )
-        if len(rows) > MOST_GROUPS or any(
-            _is_cut(value, key) for row in rows for value, key in zip(row, keys, strict=True)
-        ):
+        if len(rows) > MOST_GROUPS or any(map(_is_cut, itertools.chain.from_iterable(rows))):
             return [replace(key, public=public) if key.values is None else key for key in keys]
         public = replace(public, rows=tuple(rows))
         columns = [tuple(dict.fromkeys(column)) for column in zip(*rows, strict=True)]
@@ -161,13 +156,9 @@ class PublicGroups:
         if not source.outer or any(not self.narrowing.column(name).field.nullable for name in names):
             return []
         missing = {name: Field(self.fields[name].type, None, (None,), nullable=True) for name in names}
-        values: list[Values] = []
-        for key in keys:
-            listed = values_of(key.expression, Row(missing, clamped=False), Work())
-            if listed is None:
-                return None
-            values.append(listed)
-        return list(itertools.product(*values))
+        values = [domain(key.expression, missing) for key in keys]
+        known = [listed for listed in values if listed is not None]
+        return list(itertools.product(*known)) if len(known) == len(values) else None
 
 
 def keys_digest(public: PublicKeys) -> str | None:
@@ -195,11 +186,15 @@ def _plain(value: Key | None) -> object:
     return value if value is None or isinstance(value, bool | int | str) else value.isoformat()
 
 
-def _is_cut(value: Key | None, key: GroupKey) -> bool:
-    """Whether an engine may have read the beginning of a computed text."""
-    return isinstance(value, str) and len(value) >= HELD_TEXT and not isinstance(key.expression, exp.Column)
+def _is_cut(value: Key | None) -> bool:
+    """Whether an engine may have read the beginning of a text."""
+    return isinstance(value, str) and len(value) >= HELD_TEXT
 
 
-def _written(keys: Sequence[GroupKey], relation: Relation, used: set[str]) -> str:
+def _columns(key: GroupKey) -> set[str]:
+    return {column.name for column in key.expression.find_all(exp.Column)}
+
+
+def _written(keys: Sequence[GroupKey], relation: Relation, used: frozenset[str]) -> str:
     items = [exp.alias_(key.expression.copy(), exp.to_identifier(key.name, quoted=True)) for key in keys]
     return with_source(exp.Select(expressions=items, distinct=exp.Distinct()), relation, used).sql()
