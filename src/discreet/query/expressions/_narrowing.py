@@ -81,7 +81,12 @@ class Narrowing:
 
     def _left(self, node: exp.Expr, values: Iterable[Key | None]) -> tuple[Key | None, ...]:
         remaining = tuple(values)
+        kind = self._columns[node.name].type if isinstance(node, exp.Column) else None
         for condition in self._truths.reading(node):
+            listed = None if kind is None or len(remaining) == 1 else self._listed_by(condition, node, kind)
+            if listed is not None:
+                among = set(listed)
+                remaining = tuple(value for value in remaining if value in among)
             if len(remaining) * size_of(condition, _MOST_PARTS) <= _MOST_STEPS:
                 possible = self._truths.possible
                 remaining = tuple(value for value in remaining if True in possible(condition, node, value))
