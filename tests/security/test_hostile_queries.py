@@ -53,7 +53,7 @@ class Watched(DuckDB):
 
 @pytest.fixture(scope="module")
 def sessions() -> Iterator[dict[str, Session]]:
-    """One for each database. What is planned is planned once for all: it is made of the text, the policy and the public table."""
+    """One for each database. What is planned is planned once for all: all databases have one public table."""
     policy = clinic_policy()
     budget = policy.budget
     assert budget is not None
