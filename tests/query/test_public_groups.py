@@ -39,6 +39,7 @@ POLICY: dict[str, Any] = {
 JOINED = "customer JOIN nation ON home = nationkey"
 OUTER = "customer LEFT JOIN nation ON home = nationkey"
 ALL = f"{JOINED} JOIN region ON region = regionkey"
+RENAMED = "(SELECT nationkey AS z, region AS r, n_name AS one FROM nation)"
 POLICY_OF = load_policy(POLICY)
 
 
@@ -110,6 +111,9 @@ QUERIES = [
     ("n_name, seg", JOINED, "seg <> 'y'", "nation, (SELECT 'x' AS seg)"),
     ("m, b", "customer JOIN (SELECT nationkey AS z, LOWER(n_name) AS m, size > 1 AS b FROM nation) ON home = z", "b",
      "(SELECT LOWER(n_name) AS m, size > 1 AS b FROM nation) WHERE b"),
+    ("one, b.size", f"customer JOIN {RENAMED} ON home = z JOIN nation b ON r = b.nationkey",
+     "(one = 'at' AND b.size >= 0) OR one IN ('fr', 'Fr')",
+     f"{RENAMED} JOIN nation b ON r = nationkey WHERE (one = 'at' AND b.size >= 0) OR one IN ('fr', 'Fr')"),
     ("n_name", "customer, region, nation", "home = nationkey AND regionkey = region AND r_name LIKE 'E%'",
      "nation JOIN region ON region = regionkey WHERE r_name LIKE 'E%'"),
 ]  # fmt: skip
@@ -136,6 +140,16 @@ def test_all_groups_are_answered_as_plain_sql_has_them(
         assert n == count
         assert abs(s - (total or 0)) < 0.01
     assert release.loss == NEARLY_EXACT
+
+
+def test_conditions_on_several_tables_leave_what_they_list_of_each(session: dp.Session) -> None:
+    plan = session.plan(
+        f"SELECT n_name, called, COUNT(*) AS n FROM {JOINED} JOIN alias ON home = of "
+        "WHERE (n_name = 'at' AND called = 'a') OR (n_name = 'de' AND called IN ('b', 'c')) GROUP BY ALL"
+    )
+    names, called = (key.values or () for key in plan.levels[0].bounded.keys)
+    assert set(names) <= {"at", "de"}
+    assert set(called) == {"a", "b"}
 
 
 def test_keys_that_the_policy_lists_are_all_answered_as_before(session: dp.Session) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -12,12 +13,13 @@ from sqlglot import exp
 from discreet.errors import DataError, QueryError
 from discreet.policy import Key
 from discreet.query.budget._noise import Level
+from discreet.query.expressions._bounded_keys import literal
 from discreet.query.expressions._domains import domain
 from discreet.query.expressions._narrowing import Narrowing
 from discreet.query.expressions._types import Field
 from discreet.query.measures._bounded import BoundedAggregate, Group, GroupKey, PublicKeys, order_of, public_groups
 from discreet.query.measures._footprint import HELD_TEXT
-from discreet.query.relations._nodes import Relation, is_public, scans
+from discreet.query.relations._nodes import Filtered, Relation, is_public, scans
 from discreet.query.relations._public_rows import PublicRows, public_rows
 from discreet.query.relations._to_sql import with_source
 from discreet.release import json_digest
@@ -115,6 +117,7 @@ class PublicGroups:
 
     def _read_together(self, keys: Sequence[GroupKey], source: PublicRows, used: frozenset[str]) -> Sequence[GroupKey]:
         """Keys with their values; as they are if these are too many or not sure."""
+        source = self._narrowed(keys, source)
         without = self._without_partner(keys, source)
         if without is None:
             return keys
@@ -150,6 +153,20 @@ class PublicGroups:
             for key, values in zip(keys, columns, strict=True)
         ]
 
+    def _narrowed(self, keys: Sequence[GroupKey], source: PublicRows) -> PublicRows:
+        """The rows whose columns have values that conditions on other rows as well list for them."""
+        across = [each for each in self.conditions if not {c.name for c in each.find_all(exp.Column)} <= source.names]
+        narrowing, relation = Narrowing(across, self.fields), source.relation
+        for name in sorted(set[str]().union(*map(_columns, keys))):
+            column = exp.column(exp.to_identifier(name, quoted=True))
+            listed = narrowing.listed(column, self.fields[name].type) if self.fields[name].type in _LITERALS else None
+            if listed:
+                condition: exp.Expr = exp.In(this=column, expressions=list(map(_literal, listed)))
+                if isinstance(relation, Filtered):
+                    relation, condition = relation.input, exp.and_(relation.condition, condition, copy=True)
+                relation = Filtered(relation, condition)
+        return source if source.outer else replace(source, relation=relation)
+
     def _without_partner(self, keys: Sequence[GroupKey], source: PublicRows) -> list[tuple[Any, ...]] | None:
         """The values of keys where a private row finds no public one; none where it must, None if that is not sure."""
         names = [name for name in source.names if name in self.fields]
@@ -184,6 +201,15 @@ def public_keys_to_json(levels: Sequence[Level]) -> dict[str, Any]:
 
 def _plain(value: Key | None) -> object:
     return value if value is None or isinstance(value, bool | int | str) else value.isoformat()
+
+
+_LITERALS = ("string", "int")
+
+
+def _literal(value: Key) -> exp.Expr:
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    return literal(Fraction(int(value)), "int") if isinstance(value, int) else exp.null()
 
 
 def _is_cut(value: Key | None) -> bool:
