@@ -96,7 +96,7 @@ class BoundedAggregate:
     secret salt and that unit's own rows, as a multiset. Rows whose unit is null, or whose key is not among public
     values, do not count; nor does a row of a table with a null in a column of `used`, the columns that the query names,
     that the policy says has none. `count_units` asks how many units each group holds. Of public tables alone, which
-    have no unit, `most_groups` is how many groups are asked for, whichever they are; None for all.
+    have no unit, `most_groups` is how many groups are enough, whichever they are; None for all.
     """
 
     relation: Relation
