@@ -11,7 +11,7 @@ from discreet.ledger import Ledger, Request, Run, check_policy_match, open_for, 
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
 from discreet.query import SQL, Plan, Query, Release, Suggest, Suggestion
-from discreet.query import assuming, ibis_table, make_plan, plan_records, plan_with_bias
+from discreet.query import assuming, ibis_table, make_plan, plan_records, plan_with_bias, public_reader
 from discreet.rational import Number
 from discreet.records import Records
 from discreet.release import BaseRelease, Certify, MechanismQuestion, MechanismRelease, Prepared, Question, Questions
@@ -110,7 +110,7 @@ class Session:
         *,
         bias: bool = False,
     ) -> Plan:
-        """Check a query and, given a spend, show its noise. Costs nothing and touches no data.
+        """Check a query and, given a spend, show its noise. Costs nothing; of data, groups of public tables are read.
 
         ``assume={"rows": n}`` is a public guess that lets `Plan.error` and `Plan.spend_for` tell the error of averages
         too. So does an earlier release of the same query with the same bounds. `bias` is as in `sql`.
@@ -118,7 +118,7 @@ class Session:
         Raises `QueryError` for what is not supported, `ParameterError` for a wrong spend or release.
         """
         make = plan_with_bias if bias else make_plan
-        plan = make(query, self._policy, spend)
+        plan = make(query, self._policy, spend, public_reader(self._engine))
         for level in plan.all_levels:
             self._engine.accept(level.bounded)
         return assuming(plan, assume)
@@ -132,11 +132,12 @@ class Session:
         return ibis_table(self._policy, name)
 
     def prepare(self, question: Question[_R]) -> Prepared[_R]:
-        """Check any question under public terms, as `answer` does first. Costs nothing and touches no data.
+        """Check any question under public terms, as `answer` does first. Costs nothing and touches no private data.
 
         Raises `QueryError` or `ParameterError` if it cannot be answered or charged.
         """
-        return question.prepare(Terms(self._policy, self._ledger.currency, self._engine.accept))
+        engine = self._engine
+        return question.prepare(Terms(self._policy, self._ledger.currency, engine.accept, public_reader(engine)))
 
     def answer(self, question: Question[_R], *, idempotency_key: str | None = None) -> _R:
         """Answer any question, charging its loss to the ledger before anything is drawn.

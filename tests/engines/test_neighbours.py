@@ -58,7 +58,7 @@ def _hunt(template: str, relation: Relation, caps: str, rounds: int, fault: Faul
     bench = Bench(world_policy(WORLDS, relation, caps))
     for _ in range(rounds):
         query = question(dice, template, by_world=True)
-        plan = make_plan(query, bench.policy, SPEND)
+        plan = bench.plan(query, SPEND)
         pairs = [make_pair(dice, i, relation) for i in range(WORLDS)]
         found = _first_beyond(bench, plan, pairs, dice.randbytes(16), fault)
         if found is not None:
@@ -72,7 +72,7 @@ def _hunt_alone(template: str, relation: Relation, caps: str, rounds: int) -> st
     bench = Bench(world_policy(1, relation, caps))
     for _ in range(rounds):
         query = question(dice, template, by_world=False)
-        plan = make_plan(query, bench.policy, SPEND)
+        plan = bench.plan(query, SPEND)
         pair, salt = make_pair(dice, 0, relation), dice.randbytes(16)
         sums = []
         for world in (pair.one, pair.other):

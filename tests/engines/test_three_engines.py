@@ -22,7 +22,7 @@ from discreet.engines.postgres import PostgreSQL
 from discreet.engines.spark import Spark
 from discreet.policy import Policy, load_policy
 from discreet.privacy import approx
-from discreet.query import BoundedAggregate, Group, make_plan
+from discreet.query import BoundedAggregate, Group, make_plan, public_reader
 from discreet.query.parse._parse import parse
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "query"))
@@ -140,7 +140,9 @@ def _plain(group: Group, request: BoundedAggregate) -> tuple[object, ...]:
 
 
 def _compare(each: Case, policy: Policy, duckdb: Engine, other: Engine) -> None:
-    for level in make_plan(each.query, policy, approx(10**9, 1e-6)).levels:
+    plans = [make_plan(each.query, policy, approx(10**9, 1e-6), public_reader(engine)) for engine in (duckdb, other)]
+    assert plans[0].hash(policy) == plans[1].hash(policy)
+    for level in plans[0].levels:
         assert exact(other, level.bounded) == exact(duckdb, level.bounded)
 
 

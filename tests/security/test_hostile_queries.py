@@ -24,7 +24,7 @@ import discreet.session
 from discreet.engines.duckdb import DuckDB
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Group, Plan, make_plan
+from discreet.query import BoundedAggregate, Group, Plan, make_plan, public_reader
 from discreet.session import Session
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -53,7 +53,7 @@ class Watched(DuckDB):
 
 @pytest.fixture(scope="module")
 def sessions() -> Iterator[dict[str, Session]]:
-    """One for each database. What is planned is planned once for all: it is made of the text and the policy alone."""
+    """One for each database. What is planned is planned once for all: all databases have one public table."""
     policy = clinic_policy()
     budget = policy.budget
     assert budget is not None
@@ -64,10 +64,10 @@ def sessions() -> Iterator[dict[str, Session]]:
 
     @lru_cache(maxsize=4)
     def planned(query: str, spend: dp.Loss | None) -> Plan:
-        return make_plan(query, policy, spend)
+        return make_plan(query, policy, spend, public_reader(_engine(opened["typed"])))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(discreet.session, "make_plan", lambda query, _, spend: planned(query, spend))
+        patch.setattr(discreet.session, "make_plan", lambda query, _, spend, __: planned(query, spend))
         yield opened
     for session in opened.values():
         session.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,7 +33,7 @@ from discreet.elapsed import elapsed
 
 if TYPE_CHECKING:
     from discreet.policy import Policy
-    from discreet.query import Plan
+    from discreet.query import Plan, ReadPublic
 
 __all__ = ["EXAMPLES", "explained", "outlook", "plan"]
 
@@ -70,7 +72,7 @@ def plan(  # noqa: PLR0913 — an option each
     token_file: TokenFileOption = None,
     key_file: KeyFileOption = None,
 ) -> None:
-    """Check a query and show its bounds, sensitivity, noise and errors. Spends nothing, reads no rows."""
+    """Check a query and show its bounds, sensitivity, noise and errors. Spends nothing, reads no private rows."""
     with elapsed():
         from discreet.cli._options import source_of, spend_of
         from discreet.cli._pandas import spare_pandas
@@ -82,9 +84,8 @@ def plan(  # noqa: PLR0913 — an option each
         check_level(level)
         sql = sql_of(sql, file)
         facts = load_policy(policy)
-        if data:
-            _check_source(source_of(data), facts)
-        checked = replace(make_plan(sql, facts, spend), rows=assume_rows)
+        with _source(source_of(data) if data else None, facts) as read:
+            checked = replace(make_plan(sql, facts, spend, read), rows=assume_rows)
         standing = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)
         if form is Format.table:
             from discreet.cli._output import print_table
@@ -103,10 +104,20 @@ def explained(checked: Plan, level: float) -> str:
     return f"{query}{newline}{in_options(rest)}"
 
 
-def _check_source(source: object, policy: Policy) -> None:
+@contextmanager
+def _source(source: object | None, policy: Policy) -> Generator[ReadPublic | None]:
+    """What reads groups of public tables in a source, which is checked; None without one."""
     from discreet.engines import open_engine
+    from discreet.query import public_reader
 
-    open_engine(source, policy).close()
+    if source is None:
+        yield None
+        return
+    engine = open_engine(source, policy)
+    try:
+        yield public_reader(engine)
+    finally:
+        engine.close()
 
 
 def _print_errors(checked: Plan, form: Format, level: float) -> None:

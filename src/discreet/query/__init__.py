@@ -9,6 +9,7 @@ from discreet.query._checked_query import Bias, assume_rows
 from discreet.query._plan import Plan, assuming
 from discreet.query._plan_table import PlanTable, ShownTable
 from discreet.query._planner import make_plan
+from discreet.query._public_keys import ReadPublic, public_reader
 from discreet.query._records import Feature, RecordPlan, plan_records
 from discreet.query._release import Release
 from discreet.query._selected_rows import SelectedRows, select_rows
@@ -121,6 +122,7 @@ __all__ = [
     "Product",
     "Query",
     "Ranked",
+    "ReadPublic",
     "RecordPlan",
     "RecordRows",
     "RelatedKey",
@@ -172,6 +174,7 @@ __all__ = [
     "plan_suggestion",
     "plan_with_bias",
     "public_groups",
+    "public_reader",
     "recompute_level_loss",
     "related_rows",
     "rounding",

@@ -18,6 +18,7 @@ from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, budget
 from discreet.query._checked_query import BiasPart, BiasPlan
 from discreet.query._plan import Plan, with_spend
 from discreet.query._planner import make_plan
+from discreet.query._public_keys import ReadPublic
 from discreet.query.measures._measures import Product, Sum
 from discreet.query.parse._ibis import Query
 from discreet.query.relations._nodes import Joined, Limited, Relation, Scan, unlimited
@@ -38,13 +39,13 @@ _ROWS_SEEN = 10
 
 
 @with_room
-def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
+def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None, read: ReadPublic | None = None) -> Plan:
     """A plan that gives a tenth of its spend to estimates of what bounds and caps may have done; see `Session.sql`.
 
-    Costs nothing and touches no data. Raises `QueryError` where there is nothing to estimate, or nothing that can be,
-    and what `make_plan` raises.
+    Costs nothing and touches no private data; `read` is as in `make_plan`. Raises `QueryError` where there is nothing
+    to estimate, or nothing that can be, and what `make_plan` raises.
     """
-    bare = make_plan(query, policy)
+    bare = make_plan(query, policy, None, read)
     asked = [each for each in (_clipped(bare), _dropped(bare, policy)) if each is not None]
     if not asked:
         raise QueryError(

@@ -16,6 +16,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
+from discreet.query._public_keys import keys_digest
 from discreet.query.budget._calibrate import typical
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_loss, top_keys_to_json
 from discreet.query.measures._aggregates import Aggregate
@@ -221,10 +222,8 @@ class CheckedQuery:
         return None if self.rows is None else self._rows_per_group(level)
 
     def _rows_per_group(self, level: Level) -> int:
-        size = 1
-        for key in level.bounded.keys:
-            size *= len(key.values or (None,))
-        return max((self.rows or 0) // size, 1)
+        listed = public_groups([key for key in level.bounded.keys if key.values is not None and not key.is_unread])
+        return max((self.rows or 0) // (listed or 1), 1)
 
     def _supposed(self, select: exp.Select, *, at_edge: bool) -> Answer:
         named = {column.name for item in select.expressions for column in item.find_all(exp.Column)}
@@ -308,9 +307,13 @@ def bias_to_json(asked: Sequence[BiasPlan], noisy: Sequence[Sequence[Group]]) ->
 
 def _is_computed(key: GroupKey) -> bool:
     """Whether the groups of a key are public, and not as the policy lists them under a column."""
-    return key.values is not None and (key.bounded is not None or not isinstance(key.expression, exp.Column))
+    plain = key.bounded is None and key.public is None and not key.narrowed and isinstance(key.expression, exp.Column)
+    return key.values is not None and not plain
 
 
-def _groups(key: GroupKey) -> tuple[str, str | None, bool]:
+def _groups(key: GroupKey) -> tuple[object, ...]:
     assert key.values is not None
-    return key.name, None if key.bounded is None else key.bounded.sql(), None in key.values
+    groups = key.name, None if key.bounded is None else key.bounded.sql(), None in key.values
+    if key.public is not None:
+        return (*groups, key.public.query, keys_digest(key.public))
+    return (*groups, json_digest([repr(value) for value in key.values])) if key.narrowed else groups

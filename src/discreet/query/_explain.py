@@ -10,7 +10,7 @@ from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Thr
 from discreet.privacy import ApproxLoss, in_words
 from discreet.query._checked_query import CheckedQuery, bias_lines
 from discreet.query.budget._noise import NEARLY_ALWAYS, CountThreshold, KeyDiscovery, Level, Noise, NoiseMechanism
-from discreet.query.measures._bounded import public_groups
+from discreet.query.measures._bounded import GroupKey, public_groups
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query.relations._nodes import Limited, scans, walked
@@ -199,7 +199,8 @@ def _level(plan: CheckedQuery, level: Level) -> list[str]:
         lines.append(f"Caps: at most {_count(bounded.max_rows, 'row')}{groups} of one person count.")
         lines += [_limit(node) for node in walked(bounded.relation) if isinstance(node, Limited)]
     for key in bounded.keys:
-        public = f"{_count(len(key.values), 'public key')}" if key.values is not None else "private keys, discovered"
+        public = key_words(key)
+        public += " that the conditions leave" if key.narrowed else ""
         within = "; values beyond the bounds of its columns are moved into them" if key.bounded is not None else ""
         lines.append(f"Key {key.name}: {public}{within}.")
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
@@ -210,6 +211,20 @@ def _level(plan: CheckedQuery, level: Level) -> list[str]:
     if level.noise is not None and level.noise.selection is not None:
         lines.append(f"  key discovery: {_discovery(level.noise.selection)}; {missing_keys(level.noise.selection)}")
     return lines
+
+
+def key_words(key: GroupKey) -> str:
+    """Which groups there are by a key."""
+    public = key.public
+    if key.values is None:
+        return "private keys, discovered" + ("" if public is None else ": its public values are too many to list")
+    if public is None:
+        return _count(len(key.values), "public key")
+    if key.is_unread:
+        return f"public keys, which a session reads before it asks: {public.query}"
+    others = [name for name in public.names if name != key.name]
+    beside = f", in the combinations with {', '.join(others)} that there are" if others else ""
+    return f"{_count(len(key.values), 'public key')}{beside}, by {public.query}"
 
 
 def missing_keys(selection: KeyDiscovery) -> str:

@@ -141,6 +141,8 @@ def _key(item: exp.Expr, keys: Mapping[str, GroupKey], discovery: tuple[str, str
         return "computed from keys", "none", "none"
     if key.values is None:
         return ("key, private", *discovery)
+    if key.is_unread:
+        return "key, public: read from a table", "none", "none"
     return f"key, public: {len(key.values):,} value{'' if len(key.values) == 1 else 's'}", "none", "none"
 
 

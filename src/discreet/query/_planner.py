@@ -12,10 +12,12 @@ from discreet.errors import DiscreetError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, budget_of
 from discreet.query._plan import Plan, with_spend
+from discreet.query._public_keys import PublicGroups, ReadPublic
 from discreet.query.budget._noise import Level, keys_of
-from discreet.query.expressions._bounded_keys import bounded_key
+from discreet.query.expressions._bounded_keys import bounded_key, remaining_groups
 from discreet.query.expressions._domains import domain, key_type
-from discreet.query.expressions._types import check_predicate, present
+from discreet.query.expressions._narrowing import Narrowing
+from discreet.query.expressions._types import check_predicate
 from discreet.query.measures._bounded import (
     BoundedAggregate,
     GroupKey,
@@ -30,6 +32,7 @@ from discreet.query.parse._ibis import Query, text_of
 from discreet.query.parse._parse import SUPPORTED, TOO_DEEP, check_block, check_depth, check_understood, parse, refuse
 from discreet.query.parse._parser import unlogged
 from discreet.query.passes._canonicalize import canonicalize, name_outputs
+from discreet.query.passes._conjuncts import conjuncts
 from discreet.query.passes._extract_aggregates import extract_aggregates
 from discreet.query.passes._grouping_sets import extract_groupings, grouping_sets, spell_grouping_sets
 from discreet.query.passes._names import Scope, expand_references, resolve_names
@@ -38,6 +41,7 @@ from discreet.query.passes._quantiles import spell_quantiles
 from discreet.query.passes._windows import check_windows, is_window_function
 from discreet.query.relations._binder import Binder
 from discreet.query.relations._columns import Columns, field_of
+from discreet.query.relations._conditions import conditions
 from discreet.query.relations._nodes import Relation, expressions, named, scans
 from discreet.query.relations._to_sql import with_source
 from discreet.recursion import with_room
@@ -70,16 +74,17 @@ PASSES = (*_NAMES, *_SPELLINGS)
 
 
 @with_room
-def make_plan(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
-    """Check a query against a policy and, given a spend, calibrate its noise. Costs nothing and touches no data.
+def make_plan(query: Query, policy: Policy, spend: Loss | None = None, read: ReadPublic | None = None) -> Plan:
+    """Check a query against a policy and, given a spend, calibrate its noise. Costs nothing, touches no private data.
 
-    A query is SQL text, or an Ibis expression over tables of the policy.
+    A query is SQL text, or an Ibis expression over tables of the policy. `read` reads groups from public tables; a plan
+    without it has none of those, and cannot be answered.
 
     Raises `QueryError` for what is not supported or not allowed by the policy, `ParameterError` for a spend that cannot
     buy the query.
     """
     with refusals():
-        return _make_plan(parse(text_of(query)), policy, spend)
+        return _make_plan(parse(text_of(query)), policy, spend, read)
 
 
 @contextmanager
@@ -102,7 +107,7 @@ def refusals() -> Generator[None]:
         raise refuse(f"something in the query that no pass reads ({type(error).__name__})") from None
 
 
-def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
+def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_public: ReadPublic | None) -> Plan:
     select, layers = peeled(select)
     _check_private(select, policy)
     check_block(select, nested=False)
@@ -122,18 +127,26 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     columns = binder.columns
     _check_people(select, columns)
     where = select.args.get("where")
-    groups = grouping_sets(select)
-    _check_shared(groups, columns)
-    sets = _keys(groups, columns, present(None if where is None else where.this))
-    check_rows(sets)
-    check_depths(select, bound.relation)
     if where is not None:
         check_predicate(where.this, columns.fields)
+    certain = [*conditions(bound.relation), *([] if where is None else conjuncts(where.this))]
+    releases_keys = not any(select.find_all(exp.AggFunc))
+    narrowing = Narrowing(certain, columns.fields, nulls_only=releases_keys)
+    groups = grouping_sets(select)
+    _check_shared(groups, columns)
+    sets = _keys(groups, columns, narrowing)
+    check_rows(sets)
+    check_depths(select, bound.relation)
     read = frozenset(named(bound.relation))
     used = read | {column.name for column in select.find_all(exp.Column)}
     canonical = with_source(select, bound.relation, used).sql()
     table = columns.table_of(select)
     spelled, groupings = extract_groupings(select, sets, columns.fields)
+    shared = read | (used - _of_keys_alone(spelled, sets))
+    if not releases_keys:
+        groups = PublicGroups(bound.relation, certain, narrowing, columns.fields, shared, read_public)
+        sets = [groups.listed(keys) for keys in sets]
+        check_rows(sets)
     outputs, measures, histograms, aggregates = extract_aggregates(spelled, columns.fields, table, columns.people)
     check_measures(len(aggregates), len(measures), len(sets))
     check_rows(sets, quantiles=sum(len(each.probabilities) for each in histograms))
@@ -143,7 +156,6 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
             raise refuse(windows[0].sql(dialect="duckdb"), "WINDOW")
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
     unit = policy.unit(next(s.table for s in scans(bound.relation) if not s.public))
-    shared = read | (used - _of_keys_alone(spelled, sets))
     levels: list[Level] = []
     for keys, discovered, values in zip(sets, private, groupings, strict=True):
         bounded = BoundedAggregate(
@@ -224,8 +236,8 @@ def _of_window(node: exp.Expr) -> bool:
     return is_window_function(filtered)
 
 
-def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns, present: frozenset[str]) -> list[tuple[GroupKey, ...]]:
-    """The keys of each grouping set, of rows on which some columns are not null.
+def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns, narrowing: Narrowing) -> list[tuple[GroupKey, ...]]:
+    """The keys of each grouping set, of rows that satisfy some conditions.
 
     What several sets have in common is looked at once.
     """
@@ -236,7 +248,7 @@ def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns, present: frozens
         here: dict[str, GroupKey] = {}
         for node in nodes:
             text = node.sql()
-            key = known[text] if text in known else known.setdefault(text, group_key(node, columns, present))
+            key = known[text] if text in known else known.setdefault(text, group_key(node, columns, narrowing))
             here.setdefault(key.name, key)
         keys.append(tuple(here.values()))
     if any((public_groups(each) or 0) > _MOST_GROUPS for each in keys):
@@ -249,23 +261,39 @@ def _listed_alone(key: GroupKey) -> GroupKey:
     return key if key.bounded is None else replace(key, values=None, bounded=None)
 
 
-def group_key(node: exp.Expr, columns: Columns, present: frozenset[str]) -> GroupKey:
-    """An expression as a key, of rows on which some columns are not null. Raises `QueryError` if it has none."""
+def group_key(node: exp.Expr, columns: Columns, narrowing: Narrowing) -> GroupKey:
+    """An expression as a key, of rows that satisfy some conditions. Raises `QueryError` if it has none."""
     inner = node.unnest()
     if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
         raise QueryError(f"GROUP BY {node.sql()}, which is not a column or computed from columns, has no groups")
     field = field_of(inner, columns)
     kind = key_type(inner, columns.fields)
     name = inner.name if isinstance(inner, exp.Column) else inner.sql()
-    fields = columns.fields
-    if missing := present & {column.name for column in inner.find_all(exp.Column)}:
-        fields = fields | {name: replace(fields[name], nullable=False) for name in missing}
+    left = {column.name: narrowing.column(column.name) for column in inner.find_all(exp.Column)}
+    fields = columns.fields | {name: each.field for name, each in left.items()}
+    is_less = any(each.is_less for each in left.values())
     keys = field.keys
-    if (missing and not isinstance(inner, exp.Column)) or field.type == "bool":
+    if isinstance(inner, exp.Column):
+        keys = fields[inner.name].keys
+    changed = any(each.field != columns.fields[name] for name, each in left.items())
+    if field.type == "bool" or (changed and not isinstance(inner, exp.Column)):
         keys = domain(inner, fields, columns.work)
+    if keys is None and not isinstance(inner, exp.Column):
+        keys = narrowing.listed(inner, field.type)
+        is_less = is_less or keys is not None
+    elif keys is not None:
+        keys, every = narrowing.left(inner, keys), keys
+        is_less = is_less or len(keys) < len(every)
+    bounded = None
     if keys is None or not isinstance(inner, exp.Column):
         groups = bounded_key(inner, kind, fields, columns.bounded_work)
         if groups is not None and (keys is None or len(groups[0]) < len(keys)):
-            values, bounded = groups
-            return GroupKey(name, values, inner, field.type, bounded)
-    return GroupKey(name, keys, inner, field.type)
+            every, bounded = groups
+            keys = remaining_groups(inner, every, left, narrowing)
+            is_less = is_less or len(keys) < len(every)
+    if keys == ():
+        raise QueryError(
+            f"conditions rule out every public value of {name}, so that the answer would have no rows; write a WHERE "
+            "that leaves some of them"
+        )
+    return GroupKey(name, keys, inner, field.type, bounded, is_less)

@@ -12,13 +12,15 @@ from discreet.errors import QueryError
 from discreet.policy import ColumnType, Key, Policy
 from discreet.query._planner import canonical_select, check_depths, group_key, refusals
 from discreet.query.expressions._intervals import interval
-from discreet.query.expressions._types import check_predicate, check_scalar, nullable, present
+from discreet.query.expressions._narrowing import Narrowing
+from discreet.query.expressions._types import check_predicate, check_scalar, nullable
 from discreet.query.measures._bounded import BoundedAggregate, GroupKey
 from discreet.query.measures._footprint import with_bounded_footprint
 from discreet.query.measures._measures import Sum, on_grid
 from discreet.query.measures._records import RecordRows, category_column, number_column
 from discreet.query.parse._ibis import Query, text_of
 from discreet.query.parse._parse import check_block, check_understood, parse
+from discreet.query.passes._conjuncts import conjuncts
 from discreet.query.passes._names import match_name
 from discreet.query.relations._binder import Binder
 from discreet.query.relations._columns import Columns
@@ -139,8 +141,9 @@ def _plan(select: exp.Select, policy: Policy, texts: bool) -> RecordPlan:  # noq
         check_predicate(where.this, columns.fields)
     read = frozenset(named(bound.relation))
     used = read | {column.name for column in select.find_all(exp.Column)}
-    there = present(None if where is None else where.this)
-    features, keys, sums = _features(select.expressions, columns, there, texts)
+    certain = () if where is None else conjuncts(where.this)
+    narrowing = Narrowing(certain, columns.fields, nulls_only=True)
+    features, keys, sums = _features(select.expressions, columns, narrowing, texts)
     unit = policy.unit(next(s.table for s in scans(bound.relation) if not s.public))
     bounded = BoundedAggregate(
         relation=bound.relation,
@@ -187,7 +190,7 @@ _REFUSED = {
 def _features(
     items: Sequence[exp.Expr],
     columns: Columns,
-    there: frozenset[str],
+    narrowing: Narrowing,
     texts: bool,  # noqa: FBT001
 ) -> tuple[list[Feature], list[GroupKey], list[Sum]]:
     features: list[Feature] = []
@@ -208,7 +211,7 @@ def _features(
             features.append(Feature(name, column, missing, None, "float", total.step, low, high, integer))
             sums.append(total)
             continue
-        key = group_key(node, columns, there)
+        key = group_key(node, columns, narrowing)
         if texts and key.values is None and key.type == "string" and isinstance(node, exp.Column):
             missing = nullable(node, columns.fields)
             features.append(Feature(name, category_column(len(keys)), missing, None, "string"))

@@ -11,12 +11,14 @@ from discreet.errors import QueryError
 from discreet.policy import Policy
 from discreet.query._planner import canonical_select, check_depths, group_key, refusals
 from discreet.query._records import check_clauses
-from discreet.query.expressions._types import Field, check_predicate, nullable, present
+from discreet.query.expressions._narrowing import Narrowing
+from discreet.query.expressions._types import Field, check_predicate, nullable
 from discreet.query.measures._bounded import BoundedAggregate, GroupKey
 from discreet.query.measures._coded import CodedCells, Cut, cell_of
 from discreet.query.measures._footprint import with_bounded_footprint
 from discreet.query.parse._ibis import Query, text_of
 from discreet.query.parse._parse import check_understood, parse
+from discreet.query.passes._conjuncts import conjuncts
 from discreet.query.relations._binder import Binder
 from discreet.query.relations._columns import Columns, stored_field
 from discreet.query.relations._nodes import Computed, named, scans
@@ -116,7 +118,8 @@ def _selected(select: exp.Select, policy: Policy) -> SelectedRows:
     if where is not None:
         columns.check(where)
         check_predicate(where.this, columns.fields)
-    there = present(None if where is None else where.this)
+    certain = () if where is None else conjuncts(where.this)
+    narrowing = Narrowing(certain, columns.fields, nulls_only=True)
     nodes, fields, keys = dict[str, exp.Expr](), dict[str, Field](), dict[str, GroupKey]()
     for item in select.expressions:
         name, node = item.alias_or_name, item.unalias().unnest()
@@ -128,7 +131,7 @@ def _selected(select: exp.Select, policy: Policy) -> SelectedRows:
         nodes[name], fields[name] = node, stored_field(node, columns)
         if fields[name].keys is None and fields[name].type not in ("bool", "string"):
             continue
-        key = group_key(node, columns, there)
+        key = group_key(node, columns, narrowing)
         if key.values is not None:
             public = tuple(value for value in key.values if value is not None)
             may_be_null = None in key.values or nullable(node, columns.fields)

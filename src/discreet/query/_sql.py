@@ -15,6 +15,7 @@ from discreet.query._certificate_levels import level_to_json
 from discreet.query._checked_query import bias_to_json
 from discreet.query._plan import Plan
 from discreet.query._planner import make_plan
+from discreet.query._public_keys import public_keys_to_json
 from discreet.query._release import Release
 from discreet.query._verify import recompute_query_loss, verify_query_loss
 from discreet.query.budget._noise import Level, draw
@@ -37,7 +38,7 @@ class SQL:
 
     def prepare(self, terms: Terms) -> PreparedSQL:
         """The plan of the query. Raises `QueryError` for what is not supported, `ParameterError` for a wrong spend."""
-        plan = (plan_with_bias if self.bias else make_plan)(self.query, terms.policy, self.spend)
+        plan = (plan_with_bias if self.bias else make_plan)(self.query, terms.policy, self.spend, terms.read_public)
         if plan.loss is None:
             raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
         for level in plan.all_levels:
@@ -97,6 +98,7 @@ def certificate_of(
         "relation": plan.unit.relation,
         "loss": to_json(plan.loss),
         "levels": [level_to_json(level) for level in plan.levels],
+        **public_keys_to_json(plan.levels),
         "columns": {name: _read_off(plan, name) for name in plan.noisy},
         "rank_errors": {name: repr(rows) for name in plan.noisy if (rows := plan.rank_error(name)) is not None},
         "bias": bias_to_json(plan.bias, biases) if plan.bias else None,

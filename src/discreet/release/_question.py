@@ -33,11 +33,14 @@ class Terms:
         What the ledger counts in: ``"pure"``, ``"approx"``, ``"rho"`` or ``"mu"``.
     accept
         Raises `QueryError` for a `discreet.query.BoundedAggregate` that the engine would refuse by the query alone.
+    read_public
+        From a `discreet.query.BoundedAggregate` over public tables alone to its groups; None where there is no source.
     """
 
     policy: Policy
     currency: str
     accept: Callable[[Any], None]
+    read_public: Callable[[Any], Any] | None = None
 
     @classmethod
     def of_policy(cls, policy: Policy) -> Terms:

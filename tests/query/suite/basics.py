@@ -119,8 +119,13 @@ BASICS = (
     ),
     case(
         "SELECT status, COUNT(*) FROM orders WHERE status = 'lost' GROUP BY status",
-        truth="SELECT status, 0 FROM statuses WHERE status = 'lost' UNION ALL "
-        "SELECT status, 0 FROM statuses WHERE status <> 'lost'",
+        truth="SELECT status, 0 FROM statuses WHERE status = 'lost'",
+    ),
+    case("SELECT status, COUNT(*) FROM orders WHERE status IN ('paid', 'void') AND price > 20 GROUP BY status"),
+    case("SELECT channel, COUNT(*) FROM orders WHERE channel = 'shop' OR channel = 'web' GROUP BY channel"),
+    case("SELECT age, COUNT(*), AVG({score}) FROM customers WHERE age BETWEEN 30 AND 32 GROUP BY age"),
+    case(
+        "SELECT YEAR(placed) AS y, COUNT(*) FROM orders WHERE placed >= '2023-03-01' AND YEAR(placed) < 2024 GROUP BY y"
     ),
     case("SELECT channel, COUNT(*) AS n FROM orders GROUP BY channel"),
     case("SELECT channel, SUM({price}), AVG({price}) FROM orders WHERE price > 20 GROUP BY channel"),

@@ -211,6 +211,18 @@ _VALUES = (
         "public tables",
     ),
     case(
+        "SELECT (SELECT COUNT(*) FROM regions r WHERE r.city = c.city) AS k, COUNT(*) FROM customers c GROUP BY k",
+        "sub-query values",
+        "public tables",
+    ),
+    case(
+        "SELECT r.region, COUNT(*) FROM customers c JOIN regions r ON c.city = r.city WHERE EXISTS (SELECT 1 FROM "
+        "orders o WHERE o.customer_id = c.id) AND r.region NOT IN (SELECT region FROM regions WHERE weight > 4) "
+        "GROUP BY r.region",
+        "sub-query conditions",
+        "public tables",
+    ),
+    case(
         "SELECT SUM(n) FROM (SELECT (SELECT COUNT(*) FROM orders o WHERE o.customer_id = c.id AND price > 20) AS n "
         "FROM customers c) t",
         "sub-query values",

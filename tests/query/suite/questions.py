@@ -70,6 +70,12 @@ TEMPLATES: dict[str, tuple[str, str, frozenset[Feature]]] = {
     ),
     "tags": ("orders AS {0} JOIN tags AS g ON {0}.k = g.k", "q g.tag", frozenset({"public tables"})),
     "maybe tags": ("orders AS {0} LEFT JOIN tags AS g ON {0}.k = g.k", "k q", frozenset({"public tables"})),
+    "tag keys": ("orders AS {0} JOIN tags AS g ON {0}.k = g.k", "g.k g.size", frozenset({"public tables"})),
+    "maybe tag keys": (
+        "orders AS {0} LEFT JOIN tags AS g ON {0}.k = g.k",
+        "k g.k g.size",
+        frozenset({"left joins", "public tables"}),
+    ),
     "item tags": ("items AS {0} JOIN tags AS g ON g.k = {0}.k", "g.tag", frozenset({"paths", "public tables"})),
     "listed": ("people AS p, orders AS {0} WHERE p.id = {0}.person", "k q p.k", frozenset({"comma joins"})),
     "listed chain": (

@@ -105,6 +105,39 @@ _PUBLIC = (
     ),
 )
 
+_JOINED = "customers c {} JOIN regions r ON c.city = r.city"
+_PUBLIC_KEYS = (
+    case(
+        f"SELECT r.city, COUNT(*) FROM {_JOINED.format('')} GROUP BY r.city",
+        "public tables",
+        truth="SELECT r.city, (SELECT count(*) FROM customers c WHERE c.city = r.city) * count(*) FROM regions r "
+        "GROUP BY r.city",
+    ),
+    case(
+        f"SELECT r.city, COUNT(*), SUM(r.weight) FROM {_JOINED.format('LEFT')} GROUP BY r.city",
+        "public tables",
+        "left joins",
+        truth="SELECT k.city, count(j.id), coalesce(sum(j.weight_), 0) "
+        "FROM (SELECT DISTINCT city FROM regions UNION ALL SELECT NULL) k LEFT JOIN "
+        f"(SELECT c.id, r.city, r.weight_ FROM {_JOINED.format('LEFT')}) j ON k.city IS NOT DISTINCT FROM j.city "
+        "GROUP BY k.city",
+    ),
+    case(
+        f"SELECT UPPER(r.city) AS u, weight > 1 AS heavy, COUNT(*) FROM {_JOINED.format('')} WHERE weight < 5 "
+        "GROUP BY u, heavy",
+        "public tables",
+        truth="SELECT upper(r.city), weight > 1, sum((SELECT count(*) FROM customers c WHERE c.city = r.city)) "
+        "FROM regions r WHERE weight < 5 GROUP BY ALL",
+    ),
+    case(
+        "SELECT list_price >= 30 AS dear, id, SUM({quantity}) FROM items JOIN products ON product = id WHERE id < 4 "
+        "GROUP BY ROLLUP (dear, id)",
+        "paths",
+        "public tables",
+        "grouping sets",
+    ),
+)
+
 _LISTS = (
     case("SELECT COUNT(*) FROM orders, customers WHERE customer_id = customers.id", "comma joins"),
     case(
@@ -396,4 +429,4 @@ _SETS = (
     ),
 )
 
-RELATIONS = (*_JOINS, *_PATHS, *_PUBLIC, *_LISTS, *_HALVES, *_NESTED, *_PEOPLE, *_SETS)
+RELATIONS = (*_JOINS, *_PATHS, *_PUBLIC, *_PUBLIC_KEYS, *_LISTS, *_HALVES, *_NESTED, *_PEOPLE, *_SETS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 from typing import Any
 
@@ -16,15 +17,16 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.engines.duckdb import DuckDB
 from discreet.errors import LedgerError, ParameterError, QueryError
 from discreet.ledger.crypto._signing import check_signature
 from discreet.policy import Policy, load_policy
 from discreet.privacy import to_json
-from discreet.query import Plan, make_plan, plan_with_bias
+from discreet.query import Plan, make_plan, plan_with_bias, public_reader
 from discreet.query._certificate_levels import level_to_json
 from discreet.release import parse_release_file, recompute_loss, verify_loss
 from suite.cases import CASES
-from suite.databases import shop_policy, sources
+from suite.databases import shop_policy, shop_tables, sources
 from suite.features import landed
 
 ANSWERED = [each.query for each in CASES if landed(each.needs)]
@@ -137,11 +139,12 @@ def alive(told: dict[str, Any]) -> list[Mutant]:
 
 
 def plans(policy: Policy, spend: dp.Loss, queries: list[str], *, bias: bool) -> Iterator[Plan]:
-    for query in queries:
-        try:
-            yield (plan_with_bias if bias else make_plan)(query, policy, spend)
-        except (QueryError, ParameterError):
-            continue  # private keys need a delta, and not every query has a bias
+    with closing(DuckDB(shop_tables(), policy)) as engine:
+        for query in queries:
+            try:
+                yield (plan_with_bias if bias else make_plan)(query, policy, spend, public_reader(engine))
+            except (QueryError, ParameterError):
+                continue  # private keys need a delta, and not every query has a bias
 
 
 def check(policy: Policy, spend: dp.Loss, queries: list[str], *, bias: bool, every: int) -> int:

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from discreet.engines.duckdb import DuckDB
 from discreet.policy import Policy, load_policy
-from discreet.privacy import Relation
-from discreet.query import BoundedAggregate, Group
+from discreet.privacy import Loss, Relation
+from discreet.query import BoundedAggregate, Group, Plan, make_plan, public_reader
 from suite.features import LANDED
 
 __all__ = ["CAPS", "Bench", "Pair", "World", "make_pair", "world_policy"]
@@ -160,6 +160,7 @@ class Bench:
         self.engine = DuckDB({name: _table(name, []) for name in policy.tables}, policy)
         for name in policy.tables:
             self.engine.check(name)
+        self.load([])
 
     def load(self, worlds: Iterable[World]) -> None:
         """Put all worlds in the place of what was there."""
@@ -169,6 +170,10 @@ class Bench:
             if name == "tags":
                 rows = [dict(zip(("k", "tag", "size"), row, strict=True)) for row in _TAGS]
             self.engine._connection.register(f"frame:{name}", _table(name, rows))
+
+    def plan(self, query: str, spend: Loss) -> Plan:
+        """The plan of a query, whose public groups are those of the public table."""
+        return make_plan(query, self.policy, spend, public_reader(self.engine))
 
     def run(self, bounded: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact integers."""

@@ -72,6 +72,11 @@ def over_tables() -> Iterator[SqlEntry]:
     yield entry(
         "public table, LEFT JOIN", "SELECT COUNT(*) AS n FROM t LEFT JOIN tags AS g ON t.k = g.k", note="16 pairs"
     )
+    public = "SELECT g.k, COUNT(*) AS n FROM t {} tags AS g ON t.k = g.k GROUP BY g.k"
+    yield entry("groups of a public table", public.format("JOIN"), note="16 pairs, 3 count, in one group")
+    yield entry(
+        "groups of a public table, LEFT JOIN", public.format("LEFT JOIN"), note="16 pairs, 3 count, in one group"
+    )
     yield entry("sub-query", "SELECT COUNT(*) AS n FROM (SELECT x AS y FROM t WHERE x > 5) AS s WHERE y > 6")
     yield entry("WITH", "WITH s AS (SELECT x AS y, k FROM t) SELECT k, SUM(y) AS s FROM s GROUP BY k")
     yield entry(

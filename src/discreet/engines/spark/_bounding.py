@@ -148,7 +148,8 @@ class _Query:
         if not request.histograms:
             items = [*map(self._key, range(len(self.keys))), f"{units} AS units", *_named(sums)]
             by = f" GROUP BY {', '.join(self.keys)}" if self.keys else ""
-            return f"SELECT {', '.join(items)} FROM {source}{by}"
+            most = "" if request.most_groups is None else f" LIMIT {request.most_groups}"
+            return f"SELECT {', '.join(items)} FROM {source}{by}{most}"
         cells = [f"named_struct('h', {i}, 'cell', CAST({cell} AS INT))" for i, cell in enumerate(columns)]
         if request.measures or request.count_units:
             cells.append("named_struct('h', -1, 'cell', 0)")

@@ -131,6 +131,8 @@ class _Query:
         final = f"SELECT {_list(self.keys, units, *summed)} FROM rows{_group_by(self.keys)}"
         if self._is_filtered_last:
             final += self._having()
+        if request.most_groups is not None:
+            final += f" LIMIT {request.most_groups}"
         return _chain(steps, self._with_cells(final, "rows"))
 
     def counted_rows(self, source: str, salt: bytes) -> tuple[str, str]:
@@ -170,7 +172,7 @@ class _Query:
             if is_enum(key):
                 value, condition = self.dialect.known_text(value, [str(known) for known in key.values or ()])
                 conditions.append(condition)
-            elif key.values is not None and key.bounded is None:  # of bounded keys every value is public
+            elif key.values is not None and (key.bounded is None or key.narrowed):  # else every value is public
                 known = [self.write.key_literal(each) for each in key.values if each is not None]
                 also = f" OR {value} IS NULL" if None in key.values else ""
                 conditions.append(f"({value} IN ({_list(known)}){also})" if known else f"{value} IS NULL")

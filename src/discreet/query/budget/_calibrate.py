@@ -29,7 +29,7 @@ from discreet.query.budget._quantiles import QuantileNoise
 from discreet.query.budget._split import best_shares, even_shares, mean_log_error
 from discreet.query.budget._top_k import TopRows, buy_top_k, if_clearer
 from discreet.query.measures._aggregates import Aggregate
-from discreet.query.measures._bounded import BoundedAggregate, Group
+from discreet.query.measures._bounded import BoundedAggregate, Group, GroupKey
 from discreet.query.measures._measures import Measure, Product, Sum
 from discreet.query.results._answer import QUANTILE, answer
 from discreet.query.results._dual import Floats
@@ -171,9 +171,12 @@ def calibrate(  # noqa: PLR0913, PLR0917
         raise ParameterError("spend must be greater than 0")
     if bounded.count_units and delta == 0:
         private = ", ".join(key.name for key in bounded.keys if key.values is None)
+        coarser = (
+            ", or group public tables by what has at most 10,000 values" if any(map(_is_public, bounded.keys)) else ""
+        )
         raise ParameterError(
             f"{private} has private keys, whose discovery needs a delta: spend dp.approx(epsilon, delta) or "
-            "dp.rho(rho, delta), or list the keys in the policy if they are public"
+            f"dp.rho(rho, delta), or list the keys in the policy if they are public{coarser}"
         )
     each = main / parts
     half = _priced(name, each / 2, Fraction(0))
@@ -299,3 +302,7 @@ def _priced(name: str, main: Fraction, delta: Fraction) -> Loss:
             return MuLoss(main, delta)
         case _:
             return ApproxLoss(main, delta) if delta else PureLoss(main)
+
+
+def _is_public(key: GroupKey) -> bool:
+    return key.public is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -11,11 +12,12 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.policy import ColumnType, Key
 from discreet.query.expressions._domains import Work, bounded_domain
+from discreet.query.expressions._narrowing import Narrowed, Narrowing
 from discreet.query.expressions._types import Field, Row
 from discreet.query.functions._moments import DAY, moment_at
 from discreet.query.parse._trees import transformed
 
-__all__ = ["bounded_key", "clamped", "literal"]
+__all__ = ["bounded_key", "clamped", "literal", "remaining_groups"]
 
 _MOST_GROUPS = 1_000
 """Of whole numbers and texts; beyond this, private keys serve better. Of dates as many as are listed: 27 years."""
@@ -59,6 +61,30 @@ def bounded_key(
     if values is None or (len(values) - (None in values) > _MOST_GROUPS and kind not in ("date", "timestamp")):
         return None
     return values, key
+
+
+def remaining_groups(
+    node: exp.Expr, values: tuple[Key | None, ...], columns: Mapping[str, Narrowed], narrowing: Narrowing
+) -> tuple[Key | None, ...]:
+    """The groups of a `bounded_key` that conditions do not rule out.
+
+    They see values as they are. So a group into which values beyond an end of the bounds are moved stays.
+    """
+    moved = set[Key | None]()
+    bounded = {
+        name: each for name, each in columns.items() if each.field.bounds is not None and each.field.keys is None
+    }
+    fields = {name: each.field for name, each in columns.items()}
+    for name, each in bounded.items():
+        for end in each.open_ends:
+            assert each.field.bounds is not None
+            point = replace(each.field, bounds=(each.field.bounds[end],) * 2)
+            groups = None if len(bounded) > 1 else bounded_domain(node, fields | {name: point})
+            if groups is None:
+                return values
+            moved.update(groups)
+    left = set(narrowing.left(node, values))
+    return tuple(value for value in values if value in left or value in moved)
 
 
 def clamped(node: exp.Expr, field: Field) -> exp.Expr:

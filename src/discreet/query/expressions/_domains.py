@@ -22,7 +22,7 @@ from discreet.query.functions._registry import find
 from discreet.query.functions._spec import Function
 from discreet.rational import rational
 
-__all__ = ["Work", "bounded_domain", "domain", "key_type"]
+__all__ = ["Values", "Work", "bounded_domain", "domain", "key_type", "values_of"]
 
 _MOST_VALUES = 10_000
 _MOST_UNASKED = 1_000
@@ -117,7 +117,7 @@ def _listed(node: exp.Expr, columns: Mapping[str, Field]) -> dict[str, Field]:
 def _domain(node: exp.Expr, row: Row, work: Work) -> tuple[Key | None, ...] | None:
     if row.kind(node) == "number" and not (isinstance(node.unnest(), exp.Column) or row.range(node).integer):
         return None
-    values = _values(node, row, work)
+    values = values_of(node, row, work)
     if values is None:
         return None
     work.add(len(values))
@@ -138,7 +138,7 @@ def _key(value: Any) -> Key | None:
     return value
 
 
-def _values(node: exp.Expr, row: Row, work: Work) -> Values | None:
+def values_of(node: exp.Expr, row: Row, work: Work) -> Values | None:
     node = node.unnest()
     match node:
         case exp.Column():
@@ -210,7 +210,7 @@ def _argument(node: exp.Expr, call: Call, row: Row, work: Work) -> Values | None
         days = moments_between(row.range(node), "DAY", _MOST_VALUES)
         if days is not None:
             return (*days, *((None,) if row.nullable(node) else ()))
-    return _values(node, row, work)
+    return values_of(node, row, work)
 
 
 def _calendar(node: exp.Expr, call: Call, row: Row) -> Values | None:

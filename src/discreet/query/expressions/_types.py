@@ -36,7 +36,6 @@ __all__ = [
     "is_moment",
     "literal_value",
     "nullable",
-    "present",
 ]
 
 
@@ -117,29 +116,6 @@ def nullable(node: exp.Expr, columns: Mapping[str, Field]) -> bool:
     (False, True)
     """
     return Row(columns).nullable(node)
-
-
-def present(condition: exp.Expr | None) -> frozenset[str]:
-    """The columns that cannot be null on a row that satisfies a condition, as far as its parts joined by AND say so.
-
-    >>> sorted(present(exp.maybe_parse("NOT age IS NULL AND cost > 9 AND (city = 'Graz' OR vip)")))
-    ['age', 'cost']
-    """
-    if condition is None:
-        return frozenset()
-    sides: list[exp.Expr] = []
-    for part in condition.unnest().flatten() if isinstance(condition.unnest(), exp.And) else (condition,):
-        match part.unnest():
-            case exp.Not(this=inner) if isinstance(inner.unnest(), exp.Is):
-                inner = inner.unnest()
-                sides += [inner.this] if isinstance(inner.expression, exp.Null) else []
-            case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE() as comparison:
-                sides += [comparison.this, comparison.expression]
-            case exp.In() as within:
-                sides.append(within.this)
-            case _:
-                pass
-    return frozenset(side.unnest().name for side in sides if isinstance(side.unnest(), exp.Column))
 
 
 def exact_integer(node: exp.Expr, columns: Mapping[str, Field]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,11 +23,14 @@ __all__ = [
     "Cells",
     "Group",
     "GroupKey",
+    "PublicKeys",
     "check_aggregates",
     "check_measures",
     "check_rows",
     "check_slopes",
+    "combinations",
     "complete",
+    "order_of",
     "public_groups",
 ]
 
@@ -37,10 +40,32 @@ Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
+class PublicKeys:
+    """Keys whose values are read together from rows of public tables, before the query is asked.
+
+    Attributes
+    ----------
+    names
+        The keys.
+    query
+        What is read, as SQL.
+    rows
+        The combinations of their values that there are; None where they were not read.
+    """
+
+    names: tuple[str, ...]
+    query: str
+    rows: tuple[tuple[Key | None, ...], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class GroupKey:
     """What to group by, under the name that the result knows it by; `values` are its public keys, None if private.
 
     Where its values follow from the bounds of columns, `bounded` is the expression over columns moved into them.
+    `narrowed` says that conditions of the query list the values, bound them, or rule some of them out. Where they are
+    read from `public` rows, those combinations alone are groups that there are; before they are read, null stands for
+    them, and where they are too many for a group each, the key is private.
     """
 
     name: str
@@ -48,6 +73,13 @@ class GroupKey:
     expression: exp.Expr
     type: ColumnType
     bounded: exp.Expr | None = None
+    narrowed: bool = False
+    public: PublicKeys | None = None
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it has public groups that are yet to be read: it cannot be answered so."""
+        return self.public is not None and self.public.rows is None and self.values is not None
 
     @property
     def computed(self) -> exp.Expr:
@@ -63,7 +95,8 @@ class BoundedAggregate:
     count, and after that at most `max_groups` groups (None: no cap beside the first). Which ones is a function of a
     secret salt and that unit's own rows, as a multiset. Rows whose unit is null, or whose key is not among public
     values, do not count; nor does a row of a table with a null in a column of `used`, the columns that the query names,
-    that the policy says has none. `count_units` asks how many units each group holds.
+    that the policy says has none. `count_units` asks how many units each group holds. Of public tables alone, which
+    have no unit, `most_groups` is how many groups are enough, whichever they are; None for all.
     """
 
     relation: Relation
@@ -77,6 +110,7 @@ class BoundedAggregate:
     used: frozenset[str]
     count_units: bool
     histograms: tuple[Histogram, ...] = ()
+    most_groups: int | None = None
 
     @property
     def groups_per_unit(self) -> int:
@@ -111,22 +145,62 @@ class Group:
 
 
 def complete(groups: Iterable[Group], request: BoundedAggregate) -> list[Group]:
-    """Every public key in the policy's order, absent ones as zeros; private keys in the order of their values."""
+    """Every public key in the policy's order, absent ones as zeros; private keys in the order of their values.
+
+    Raises `QueryError` where public groups were not read.
+    """
+    if unread := [key.name for key in request.keys if key.is_unread]:
+        raise QueryError(f"the groups of {', '.join(unread)} were not read; a session needs to plan the query")
     by_key = {group.key: group for group in groups}
     if not all(key.values is not None for key in request.keys):
-        return sorted(by_key.values(), key=lambda group: [_order(value) for value in group.key])
+        return sorted(by_key.values(), key=lambda group: [order_of(value) for value in group.key])
     nothing = (0,) * len(request.measures)
-    every = itertools.product(*(key.values or () for key in request.keys))
-    return [by_key.get(key) or Group(key, 0, nothing) for key in every]
+    return [by_key.get(key) or Group(key, 0, nothing) for key in combinations(request.keys)]
+
+
+def combinations(keys: Sequence[GroupKey]) -> Iterator[tuple[Key | None, ...]]:
+    """The groups of keys that are all public, in the order of their values."""
+    blocks = _blocks(keys)
+    for parts in itertools.product(*(rows for _, rows in blocks)):
+        placed = {
+            i: value
+            for (places, _), part in zip(blocks, parts, strict=True)
+            for i, value in zip(places, part, strict=True)
+        }
+        yield tuple(placed[i] for i in range(len(keys)))
 
 
 def public_groups(keys: Sequence[GroupKey]) -> int | None:
-    """How many groups there are by the policy alone; None if a key is private."""
-    sizes = [None if key.values is None else len(key.values) for key in keys]
-    return None if None in sizes else math.prod(size for size in sizes if size is not None)
+    """How many groups there are by public facts alone; None if a key is private, or yet to be read."""
+    if any(key.values is None or key.is_unread for key in keys):
+        return None
+    return math.prod(len(rows) for _, rows in _blocks(keys))
 
 
-def _order(value: Key | None) -> tuple[bool, object]:
+_Block = tuple[tuple[int, ...], Sequence[tuple[Key | None, ...]]]
+
+
+def _blocks(keys: Sequence[GroupKey]) -> list[_Block]:
+    """The places of keys whose values come together, and their values."""
+    blocks: list[_Block] = []
+    placed = set[int]()
+    for i, key in enumerate(keys):
+        if i in placed:
+            continue
+        public = key.public
+        if public is None or public.rows is None:
+            blocks.append(((i,), [(value,) for value in key.values or ()]))
+            continue
+        places = tuple(j for j, other in enumerate(keys) if other.public == public)
+        columns = [public.names.index(keys[j].name) for j in places]
+        rows = dict.fromkeys(tuple(row[column] for column in columns) for row in public.rows)
+        blocks.append((places, list(rows)))
+        placed.update(places)
+    return blocks
+
+
+def order_of(value: Key | None) -> tuple[bool, object]:
+    """What values of one type are sorted by: null comes last."""
     return value is None, value
 
 
