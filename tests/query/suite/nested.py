@@ -217,7 +217,7 @@ _VALUES = (
     ),
     case(
         "SELECT r.region, COUNT(*) FROM customers c JOIN regions r ON c.city = r.city WHERE EXISTS (SELECT 1 FROM "
-        "orders o WHERE o.customer_id = c.id) AND r.region NOT IN (SELECT region FROM regions WHERE weight > 4) "
+        "orders o WHERE o.customer_id = c.id) AND r.region NOT IN (SELECT region FROM regions WHERE weight > 9) "
         "GROUP BY r.region",
         "sub-query conditions",
         "public tables",
