@@ -21,7 +21,7 @@ from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_l
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group, GroupKey, check_slopes, public_groups
 from discreet.query.passes._windows import check_size, windows_of
-from discreet.query.results._answer import QUANTILE, Answer, answer
+from discreet.query.results._answer import QUANTILE, Answer, answer, is_steady
 from discreet.release import json_digest
 from discreet.reprs import shortened
 
@@ -177,6 +177,8 @@ class CheckedQuery:
         if self.before is not None:
             return _widest(replace(self.before, noises=self._noises(), basis=None), column, level)
         named = [item for item in self.select.expressions if item.alias == column] or self.select.expressions
+        if self.windowed(column):
+            return self._window_error(named, column, level)
         alone = exp.Select(expressions=[item.copy() for item in named])  # no HAVING: an imagined row need not pass it
         result = self._supposed(alone, at_edge=True)
         shape = result.shape(column)
@@ -186,6 +188,18 @@ class CheckedQuery:
         if (not shape.linear and self.rows is None) or any(c.name in private for c in alone.find_all(exp.Column)):
             return None
         return _widest(result, column, level)
+
+    def _window_error(self, named: Sequence[exp.Expr], column: str, level: float) -> float | None:
+        """The half-width of a window's column over all groups, where noise decides about none of them."""
+        rows = sum(public_groups(each.bounded.keys) or 0 for each in self.levels)
+        if not is_steady(self.select, self.levels) or rows > _MOST_GROUPS:
+            return None
+        alone = exp.Select(expressions=[item.copy() for item in named])
+        if (having := self.select.args.get("having")) is not None:
+            alone.set("having", having.copy())
+        every = {key.name for key in keys_of(self.levels)}
+        groups = [self._imagined_groups(each, every, at_edge=True) for each in self.levels]
+        return _widest(replace(answer(alone, self.levels, self.aggregates, groups), basis=None), column, level)
 
     @property
     def shape(self) -> str:
