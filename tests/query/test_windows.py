@@ -405,7 +405,7 @@ def test_many_noises_are_nearly_normal() -> None:
     """Beyond 32 noises the bar is that of their law, but for a step and 3 in 100 at most."""
     for noise in (DiscreteLaplace(scale=1), DiscreteLaplace(scale=40), DiscreteGaussian(sigma=3)):
         for number in (33, 60, 200):
-            sums = RowNoise(*(np.array(each) for each in ([0, 1], [0], [1.0], [number])))
+            sums = RowNoise(*(np.array(each) for each in ([0, 1], [0], [1.0], [number], [np.inf])))
             ours = sums.half_widths([noise], 0.95, 1)[0]
             ends = np.arange(-60 * number, 60 * number + 1)
             law = np.abs(ends)
@@ -421,7 +421,8 @@ def test_many_noises_are_nearly_normal() -> None:
 
 UNKNOWN = (
     "RANK() OVER (ORDER BY COUNT(*))", "MAX(COUNT(*)) OVER ()", "SUM(COUNT(*)) OVER (ORDER BY COUNT(*))",
-    "COUNT(*) / SUM(COUNT(*)) OVER ()", "AVG(AVG(x)) OVER ()", "COALESCE(LAG(COUNT(*)) OVER (), 0)",
+    "COUNT(*) * SUM(COUNT(*)) OVER ()", "AVG(AVG(x)) OVER ()",
+    "COUNT(*) / SUM(COUNT(*)) OVER () / SUM(SUM(x)) OVER ()", "COALESCE(LAG(COUNT(*)) OVER (), 0)",
     "SUM(COUNT(*)) FILTER (WHERE COUNT(*) > 3) OVER ()", "SUM(COUNT(*)) OVER (PARTITION BY ROUND(COUNT(*) / 9))",
     "SUM(ROUND(COUNT(*) / 9)) OVER ()", "ABS(COUNT(*) - LAG(COUNT(*)) OVER ())", "LAG(MEDIAN(x)) OVER ()",
     "CASE WHEN LAG(k) OVER (ORDER BY COUNT(*)) = 'a' THEN 1 ELSE 2 END",
@@ -443,6 +444,43 @@ def test_no_bar_where_noise_decides_what_a_window_reads(session: Session, item: 
         plan.spend_for(error={"w": 3})
     assert "±" in str(answered)
     assert answered.to_vega_lite()
+
+
+def test_bars_of_shares_are_those_of_a_quotient(session: Session) -> None:
+    answered = release(session, "SELECT k, COUNT(*) AS n, COUNT(*) / SUM(COUNT(*)) OVER () AS w FROM t GROUP BY k")
+    counts, noise = answered.to_arrow()["n"].to_pylist(), answered.answer.noises[0]
+    total = sum(counts)
+    within = max(1.959964, np.log(20) / 2**0.5) * noise.std * 3**0.5 / total
+    for n, bar in zip(counts, answered.error("w"), strict=True):
+        factors = [1 / total - n / total**2, n / total**2, n / total**2]
+        assert bar == pytest.approx(linear_half_width(factors, [noise] * 3, 0.95) / (1 - within), rel=1e-4)
+
+
+def test_bars_of_shares_hold(session: Session) -> None:
+    """Of 120 shares in 40 answers; those of one may fail together, and so 49 with a probability below 1e-9."""
+    counts = [TABLE["k"].to_pylist().count(key) for key in "abc"]
+    held = 0
+    for number in range(40):
+        where = f"WHERE x > -{200 + number} OR x IS NULL"
+        query = f"SELECT k, ROUND(100 * COUNT(*) / SUM(COUNT(*)) OVER (), 1) AS w FROM t {where} GROUP BY k"
+        answered = release(session, query, dp.pure("0.2"))
+        assert answered.approximate("w")
+        values, bars = answered.to_arrow()["w"].to_pylist(), answered.error("w")
+        held += sum(abs(v - 100 * n / ROWS) <= bar for v, n, bar in zip(values, counts, bars, strict=True))
+        assert (bars < 60).all()
+    assert held >= 72
+
+
+def test_a_share_has_no_limit_where_the_total_may_be_zero(session: Session) -> None:
+    query = "SELECT k, COUNT(*) / SUM(COUNT(*)) OVER () AS w FROM t WHERE x > 8 AND g = 0 GROUP BY k"
+    answered = release(session, query, dp.pure("0.005"))
+    total = 1 / abs(answered.error("w"))
+    assert np.isinf(answered.error("w")).all() or (total > 0).all()
+    restored = Release.from_bytes(answered.to_bytes())
+    np.testing.assert_array_equal(restored.error("w"), answered.error("w"))
+    plan = make_plan(query, POLICY, dp.pure(1))
+    assert plan.error("w") is None
+    assert "w: depends on the data" in plan.explain()
 
 
 TOTAL_OF_ALL = "SUM(COUNT(*)) OVER () AS w"

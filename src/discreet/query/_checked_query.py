@@ -146,6 +146,10 @@ class CheckedQuery:
         items = [item for item in self.select.expressions if item.alias == column]
         return any(item.find(exp.Window) is not None for item in items)
 
+    def barless(self, column: str) -> bool:
+        """Whether an output column is a window's that has no error bar, whatever the data are."""
+        return self.windowed(column) and self._row.shape(column).rows is None
+
     def check_result(self) -> None:
         """Raise `QueryError` if the result, HAVING, ORDER BY or LIMIT asks for something that cannot be evaluated,
         or for more than an answer holds.
@@ -199,7 +203,9 @@ class CheckedQuery:
             alone.set("having", having.copy())
         every = {key.name for key in keys_of(self.levels)}
         groups = [self._imagined_groups(each, every, at_edge=True) for each in self.levels]
-        return _widest(replace(answer(alone, self.levels, self.aggregates, groups), basis=None), column, level)
+        result = replace(answer(alone, self.levels, self.aggregates, groups), basis=None)
+        noise = result.shape(column).rows
+        return None if noise is None or (noise.quotient and self.rows is None) else _widest(result, column, level)
 
     @property
     def shape(self) -> str:

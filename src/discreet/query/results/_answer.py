@@ -177,6 +177,7 @@ def answer(
     columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
     curved: dict[str, exp.Expr] = {}
+    noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
     plain, rows, linear_windows = with_windows(select, rows)
     steady = is_steady(select, levels)
     for item, written in zip(plain.expressions, select.expressions, strict=True):
@@ -189,7 +190,7 @@ def answer(
                 unrounded, digits = rounding(item.this)
                 column = linear(unrounded, rows, linear_windows) if steady else None
                 if column is not None:
-                    noise = row_noise(column, level_of, measures)
+                    noise = row_noise(column, level_of, measures, noises)
                     slack = 0.0 if digits is None else 0.5 * 10.0**-digits
                     shape = replace(shape, rows=noise, linear=noise.exact, slack=slack)
                 shapes[item.alias] = shape
@@ -212,7 +213,6 @@ def answer(
         )
         for name, shape in shapes.items()
     }
-    noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
     basis = basis_of(curved, called, sums, keys, level_of, order) if curved else None
     picked = _picked(select, len(order), rows.size) if rows.size and _by_noise(select, levels) else None
     return Answer(table, taken, tuple(noises), basis, picked)

@@ -1,7 +1,11 @@
-"""Error bars of what windows compute linearly from several rows, as running totals are.
+"""Error bars of what windows compute from several rows: running totals, and shares of a total.
 
 The noises of different rows are independent. So the error of a value is a sum Σ cᵢ·Zᵢ over the rows that it is read
 off, where the cᵢ are known: what a window adds up, and in which order, must not hang on the noise itself.
+
+For a quotient r = A / B of such values, and its value ρ = a / b without the noises Z and W of A and B, A − ρB = Z − ρW.
+So r − ρ = (Z − ρW) / B, and with r for ρ its error is a sum of that kind too. With q its half-width and w that of W,
+r for ρ costs at most |r − ρ| · w / |B|: the bar is q / (1 − w / |B|), and infinite where B may be zero (Fieller 1954).
 """
 
 from __future__ import annotations
@@ -34,13 +38,14 @@ _MOST_TERMS = 1_000_000
 _FEW = 32
 """So many noises are convolved; more are near enough to a normal law for its first correction."""
 _DIGITS = 12
+_FAR = 1e300
 
 
 @dataclass(frozen=True, slots=True)
 class Linear:
     """A column that is linear in the noises: `weight` by measure `measure` of row `source` in the value of row `row`.
 
-    `value` is the column, with NaN for null.
+    `value` is the column, with NaN for null. What it was divided by are the `divisors`.
     """
 
     value: Floats
@@ -48,6 +53,7 @@ class Linear:
     source: Integers
     measure: Integers
     weight: Floats
+    divisors: tuple[Linear, ...] = ()
 
     @property
     def noiseless(self) -> bool:
@@ -66,6 +72,7 @@ class Linear:
             np.concatenate([self.source, other.source]),
             np.concatenate([self.measure, other.measure]),
             np.concatenate([self.weight, sign * other.weight]),
+            (*self.divisors, *other.divisors),
         )
 
 
@@ -73,17 +80,26 @@ class Linear:
 class RowNoise:
     """The independent noises in each row of a column: `times` of them have the law at `noise`, times `factor`.
 
-    Those of row r stand from ``first[r]`` to before ``first[r + 1]``.
+    Those of row r stand from ``first[r]`` to before ``first[r + 1]``. `reach` is by how many standard deviations of its
+    noise the least divisor of a row is away from zero; infinite where nothing with noise divides.
     """
 
     first: Integers
     noise: Integers
     factor: Floats
     times: Integers
+    reach: Floats
+
+    @property
+    def quotient(self) -> bool:
+        """Whether anything with noise divides."""
+        return bool(np.isfinite(self.reach).any())
 
     @property
     def exact(self) -> bool:
         """Whether every row has few enough noises for their law to be convolved."""
+        if self.quotient:
+            return False
         return not len(self.times) or int(np.add.reduceat(np.append(self.times, 0), self.first[:-1]).max()) <= _FEW
 
     def take(self, rows: Integers) -> RowNoise:
@@ -91,7 +107,7 @@ class RowNoise:
         sizes = self.first[rows + 1] - self.first[rows]
         first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         at = np.repeat(self.first[rows] - first[:-1], sizes) + np.arange(first[-1])
-        return RowNoise(first, self.noise[at], self.factor[at], self.times[at])
+        return RowNoise(first, self.noise[at], self.factor[at], self.times[at], self.reach[rows])
 
     def half_widths(self, noises: Sequence[NoiseMechanism], level: float, rows: int) -> Floats:
         """For each of the first rows the least w with Pr[|Σ cᵢ·Zᵢ| ≤ w] ≥ `level`; approximate for many noises."""
@@ -105,7 +121,16 @@ class RowNoise:
                 laws = [noises[i] for i in noise.tolist()]
                 known[key] = _half_width(laws, factor.tolist(), times.tolist(), level)
             half[row] = known[key]
-        return half
+        left = 1 - _deviations(level) / self.reach[:rows]
+        with np.errstate(all="ignore"):
+            return np.where(np.isnan(half), np.nan, np.where(left > 0, half / left, np.inf))
+
+
+def _deviations(level: float) -> float:
+    """How many standard deviations noise is within with a probability of `level`: normal or Laplace, what is more."""
+    from scipy.special import ndtri
+
+    return max(float(ndtri((1 + level) / 2)), -float(np.log1p(-level)) / 2**0.5)
 
 
 def _half_width(laws: Sequence[NoiseMechanism], factors: Sequence[float], times: Sequence[int], level: float) -> float:
@@ -152,10 +177,18 @@ def _combined(node: exp.Expr, left: Linear, right: Linear) -> Linear | None:
         if isinstance(node, exp.Add | exp.Sub):
             return left.plus(right, 1.0 if isinstance(node, exp.Add) else -1.0)
         if isinstance(node, exp.Mul):
+            if not (left.noiseless or right.noiseless):
+                return None
             steady, moving = (left, right) if left.noiseless else (right, left)
-            return moving.scaled(steady.value, left.value * right.value) if steady.noiseless else None
+            return moving.scaled(steady.value, left.value * right.value)
         divisor = np.where(right.value == 0, np.nan, right.value)
-        return left.scaled(1 / divisor, left.value / divisor) if right.noiseless else None
+        quotient = left.value / divisor
+        if right.noiseless:
+            return left.scaled(1 / divisor, quotient)
+        if left.divisors or right.divisors:
+            return None
+        error = left.scaled(1 / divisor, quotient).plus(right.scaled(quotient / divisor, quotient), -1.0)
+        return replace(error, value=quotient, divisors=(right,))
 
 
 def _leaf(node: exp.Expr, rows: Rows) -> Linear | None:
@@ -241,14 +274,13 @@ def _applied(inner: Linear, into: Integers, read: Integers, weight: Floats, valu
     )
 
 
-def row_noise(column: Linear, level_of: Integers, measures: int) -> RowNoise:
-    """The noises of each row: those of one source added up, then those of one law and one factor counted."""
+def row_noise(column: Linear, level_of: Integers, measures: int, noises: Sequence[NoiseMechanism]) -> RowNoise:
+    """The noises of each row: those of one source added up, then those of one law and one factor counted.
+
+    Without `noises`, as before a spend is known, divisors count as far from zero.
+    """
     size = len(column.value)
-    keys, which = np.unique((column.row * size + column.source) * measures + column.measure, return_inverse=True)
-    weight = np.abs(np.bincount(which.ravel(), column.weight, len(keys)).astype(np.float64))
-    keys, weight = keys[weight != 0], weight[weight != 0]
-    row, source = keys // measures // size, keys // measures % size
-    noise = level_of[source] * measures + keys % measures
+    row, noise, weight = _merged(column, level_of, measures)
     scale = 10.0 ** (_DIGITS - np.floor(np.log10(weight, where=np.isfinite(weight), out=np.zeros_like(weight))))
     weight = np.round(weight * scale) / scale
     order = np.lexsort((weight, noise, row))
@@ -258,4 +290,21 @@ def row_noise(column: Linear, level_of: Integers, measures: int) -> RowNoise:
     begins = np.flatnonzero(new)
     times = np.diff(np.append(begins, len(row)))
     first = np.searchsorted(row[begins], np.arange(size + 1)).astype(np.int64)
-    return RowNoise(first, noise[begins], weight[begins], times.astype(np.int64))
+    reach = np.full(size, np.inf)
+    for divisor in column.divisors:
+        at, law, factor = _merged(divisor, level_of, measures)
+        deviation = np.array([each.std for each in noises])[law] if noises else np.zeros(len(law))
+        spread = np.sqrt(np.bincount(at, (factor * deviation) ** 2, size))
+        with np.errstate(all="ignore"):
+            reach = np.minimum(reach, np.where(spread > 0, np.abs(divisor.value) / spread, _FAR))
+    return RowNoise(first, noise[begins], weight[begins], times.astype(np.int64), reach)
+
+
+def _merged(column: Linear, level_of: Integers, measures: int) -> tuple[Integers, Integers, Floats]:
+    """For each row and each noise in it, where its law stands and by what factor it counts."""
+    size = len(column.value)
+    keys, which = np.unique((column.row * size + column.source) * measures + column.measure, return_inverse=True)
+    weight = np.abs(np.bincount(which.ravel(), column.weight, len(keys)).astype(np.float64))
+    keys, weight = keys[weight != 0], weight[weight != 0]
+    row, source = keys // measures // size, keys // measures % size
+    return row, level_of[source] * measures + keys % measures, weight

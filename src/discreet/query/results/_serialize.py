@@ -142,8 +142,8 @@ def answer_from_stored(header: Mapping[str, Any], columns: Sequence[Any]) -> Ans
         slopes[name][i] = np.asarray(column, dtype=np.float64)
     sums: dict[str, RowNoise] = {}
     for name in header.get("sums", ()):
-        sums[name] = _from_lists(columns[last : last + 3])
-        last += 3
+        sums[name] = _from_lists(columns[last : last + 4])
+        last += 4
     shapes = {
         n: ErrorShape(slopes[n], s["linear"], s["cap"], s.get("slack", 0.0), sums.get(n))
         for n, s in header["shapes"].items()
@@ -155,20 +155,22 @@ def answer_from_stored(header: Mapping[str, Any], columns: Sequence[Any]) -> Ans
 
 
 def _lists(noise: RowNoise) -> list[Values]:
-    """The noises of each row, as lists: their laws, factors and numbers."""
+    """The noises of each row, as lists, their laws, factors and numbers; and how far its divisors are from zero."""
     first = pa.array(noise.first, pa.int32())
-    return [pa.ListArray.from_arrays(first, pa.array(part)) for part in (noise.noise, noise.factor, noise.times)]
+    lists = [pa.ListArray.from_arrays(first, pa.array(part)) for part in (noise.noise, noise.factor, noise.times)]
+    return [*lists, pa.array(noise.reach)]
 
 
 def _from_lists(columns: Sequence[Any]) -> RowNoise:
     """The inverse of `_lists`."""
-    lists = [pa.chunked_array(column).combine_chunks() for column in columns]
+    *lists, reach = [pa.chunked_array(column).combine_chunks() for column in columns]
     sizes = np.asarray(pc.list_value_length(lists[0]), dtype=np.int64)
     noise, factor, times = (np.asarray(each.flatten()) for each in lists)
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     if not first[-1] == len(noise) == len(factor) == len(times):
         raise ValueError
-    return RowNoise(first, noise.astype(np.int64), factor.astype(np.float64), times.astype(np.int64))
+    laws, numbers = noise.astype(np.int64), times.astype(np.int64)
+    return RowNoise(first, laws, factor.astype(np.float64), numbers, np.asarray(reach, dtype=np.float64))
 
 
 def plain_value(value: object) -> object:
