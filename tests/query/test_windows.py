@@ -348,6 +348,13 @@ def test_too_many_windows_are_refused() -> None:
         make_plan(f"SELECT k, {many} FROM t GROUP BY k WINDOW w AS ({base})", POLICY)
 
 
+def test_windows_tell_grouping_sets_apart(session: Session) -> None:
+    rank = "RANK() OVER (PARTITION BY GROUPING(k) ORDER BY COUNT(*) DESC)"
+    rows = answer(session, f"SELECT k, COUNT(*) AS n, {rank} AS r FROM t GROUP BY ROLLUP (k)")
+    counts = sorted((row["n"] for row in rows if row["k"] is not None), reverse=True)
+    assert [row["r"] for row in rows] == [1 if row["k"] is None else counts.index(row["n"]) + 1 for row in rows]
+
+
 BY = "FROM t GROUP BY k, g, d"
 SPEND = dp.pure(1)
 
