@@ -193,6 +193,27 @@ TABLES: list[tuple[Any, str]] = [
         BY_CITY.mutate(r=_.s / _.n).drop("s"),
         "SELECT city, COUNT(*) AS n, SUM(price) / COUNT(*) AS r FROM orders GROUP BY city",
     ),
+    (
+        BY_CITY.mutate(share=_.n / _.n.sum()),
+        (
+            "SELECT city, COUNT(*) AS n, SUM(price) AS s, COUNT(*) / SUM(COUNT(*)) "
+            "OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS share FROM orders GROUP BY city"
+        ),
+    ),
+    (
+        BY_CITY.mutate(r=ibis.row_number().over(order_by=ibis.desc("n"))).filter(_.r < 2).select("city"),
+        (
+            "SELECT city FROM (SELECT city, ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC "
+            "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) - 1 AS r FROM orders GROUP BY city) WHERE r < 2"
+        ),
+    ),
+    (
+        BY_CITY.select("city", so_far=_.n.cumsum(order_by="city")),
+        (
+            "SELECT city, SUM(COUNT(*)) OVER (ORDER BY city ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) "
+            "AS so_far FROM orders GROUP BY city"
+        ),
+    ),
     (BY_CITY.rename(k="n").select("k"), "SELECT COUNT(*) AS k FROM orders GROUP BY city"),
     (
         BY_CITY.filter(_.city != "b").filter(_.s > 2).mutate(r=_.s / _.n).order_by(ibis.desc("r")),

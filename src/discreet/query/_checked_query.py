@@ -22,7 +22,7 @@ from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_l
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group, GroupKey, check_slopes, public_groups
 from discreet.query.passes._windows import check_size, windows_of
-from discreet.query.results._answer import QUANTILE, Answer, answer
+from discreet.query.results._answer import QUANTILE, Answer, answer, is_steady
 from discreet.release import json_digest
 from discreet.reprs import shortened
 
@@ -147,6 +147,10 @@ class CheckedQuery:
         items = [item for item in self.select.expressions if item.alias == column]
         return any(item.find(exp.Window) is not None for item in items)
 
+    def barless(self, column: str) -> bool:
+        """Whether an output column is a window's that has no error bar, whatever the data are."""
+        return self.windowed(column) and self._row.shape(column).rows is None
+
     def check_result(self) -> None:
         """Raise `QueryError` if the result, HAVING, ORDER BY or LIMIT asks for something that cannot be evaluated,
         or for more than an answer holds.
@@ -178,6 +182,8 @@ class CheckedQuery:
         if self.before is not None:
             return _widest(replace(self.before, noises=self._noises(), basis=None), column, level)
         named = [item for item in self.select.expressions if item.alias == column] or self.select.expressions
+        if self.windowed(column):
+            return self._window_error(named, column, level)
         alone = exp.Select(expressions=[item.copy() for item in named])  # no HAVING: an imagined row need not pass it
         result = self._supposed(alone, at_edge=True)
         shape = result.shape(column)
@@ -187,6 +193,20 @@ class CheckedQuery:
         if (not shape.linear and self.rows is None) or any(c.name in private for c in alone.find_all(exp.Column)):
             return None
         return _widest(result, column, level)
+
+    def _window_error(self, named: Sequence[exp.Expr], column: str, level: float) -> float | None:
+        """The half-width of a window's column over all groups, where noise decides about none of them."""
+        rows = sum(public_groups(each.bounded.keys) or 0 for each in self.levels)
+        if not is_steady(self.select, self.levels) or rows > _MOST_GROUPS:
+            return None
+        alone = exp.Select(expressions=[item.copy() for item in named])
+        if (having := self.select.args.get("having")) is not None:
+            alone.set("having", having.copy())
+        every = {key.name for key in keys_of(self.levels)}
+        groups = [self._imagined_groups(each, every, at_edge=True) for each in self.levels]
+        result = replace(answer(alone, self.levels, self.aggregates, groups), basis=None)
+        noise = result.shape(column).rows
+        return None if noise is None or (noise.quotient and self.rows is None) else _widest(result, column, level)
 
     @property
     def shape(self) -> str:

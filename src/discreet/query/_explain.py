@@ -104,7 +104,7 @@ def _half_width(plan: CheckedQuery, column: str, level: float) -> str:
     half = plan.error(column, level)
     if half is not None:
         return f"± {'~' if plan.approximate(column) else ''}{half:.4g}"
-    if plan.windowed(column):
+    if plan.barless(column):
         return NO_BAR
     return rank_line(plan, column, level) or _DEPENDS[plan.rows is None and plan.before is None]
 

@@ -157,7 +157,7 @@ def _check_column(plan: CheckedQuery, column: str, level: float) -> None:
     """Raise `ParameterError` unless the column has an error that is known before the data are."""
     if plan.error(column, level) is not None:
         return
-    if plan.windowed(column):
+    if plan.barless(column):
         raise ParameterError(f"{column} is a window over rows with noise, which has no error bar; name another column")
     if rank_line(plan, column, level):
         raise ParameterError(f"{column} hangs on a quantile, whose error is known in rank alone; see explain()")

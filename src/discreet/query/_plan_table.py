@@ -181,7 +181,7 @@ def _error(plan: CheckedQuery, column: str, level: float) -> str:
     half = plan.error(column, level)
     if half is not None:
         return f"± {'~' if plan.approximate(column) else ''}{half:,.4g}"
-    if plan.windowed(column):
+    if plan.barless(column):
         return NO_BAR
     rows = rank_error(plan, column, level)
     if rows is not None:

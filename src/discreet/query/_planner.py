@@ -42,7 +42,7 @@ from discreet.query.passes._windows import check_windows, is_window_function
 from discreet.query.relations._binder import Binder
 from discreet.query.relations._columns import Columns, field_of
 from discreet.query.relations._conditions import conditions
-from discreet.query.relations._nodes import Relation, expressions, named, scans
+from discreet.query.relations._nodes import Owned, Relation, expressions, named, scans
 from discreet.query.relations._to_sql import with_source
 from discreet.recursion import with_room
 
@@ -107,7 +107,8 @@ def refusals() -> Generator[None]:
         raise refuse(f"something in the query that no pass reads ({type(error).__name__})") from None
 
 
-def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_public: ReadPublic | None) -> Plan:
+def _bound(select: exp.Select, policy: Policy) -> tuple[Owned, exp.Select, Columns]:
+    """What a query reads, and the SELECT over it after all passes, whose names are those of the columns."""
     select, layers = peeled(select)
     _check_private(select, policy)
     check_block(select, nested=False)
@@ -124,8 +125,12 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_publ
         select = step(select, scope)
     select = grouped_by_all(select)
     check_windows(select)
-    columns = binder.columns
-    _check_people(select, columns)
+    _check_people(select, binder.columns)
+    return bound, select, binder.columns
+
+
+def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_public: ReadPublic | None) -> Plan:
+    bound, select, columns = _bound(select, policy)
     where = select.args.get("where")
     if where is not None:
         check_predicate(where.this, columns.fields)
@@ -144,8 +149,8 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_publ
     spelled, groupings = extract_groupings(select, sets, columns.fields)
     shared = read | (used - _of_keys_alone(spelled, sets))
     if not releases_keys:
-        groups = PublicGroups(bound.relation, certain, narrowing, columns.fields, shared, read_public)
-        sets = [groups.listed(keys) for keys in sets]
+        public = PublicGroups(bound.relation, certain, narrowing, columns.fields, shared, read_public)
+        sets = [public.listed(keys) for keys in sets]
         check_rows(sets)
     outputs, measures, histograms, aggregates = extract_aggregates(spelled, columns.fields, table, columns.people)
     check_measures(len(aggregates), len(measures), len(sets))

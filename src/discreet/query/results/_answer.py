@@ -26,6 +26,7 @@ from discreet.query.results._dual import Dual, Floats
 from discreet.query.results._error_propagation import Basis, basis_of, points
 from discreet.query.results._evaluate import Rows, leaves_of, rounding
 from discreet.query.results._intervals import check_level, linear_half_width, ratio_half_widths
+from discreet.query.results._row_noise import RowNoise, linear, row_noise
 from discreet.query.results._statistics import exact_integers
 from discreet.query.results._windows import is_number, with_windows
 from discreet.recursion import with_room
@@ -33,7 +34,7 @@ from discreet.recursion import with_room
 if TYPE_CHECKING:
     from discreet.query.results._conditions import Values
 
-__all__ = ["QUANTILE", "Answer", "ErrorShape", "answer"]
+__all__ = ["QUANTILE", "Answer", "ErrorShape", "answer", "is_steady"]
 
 _IN_TAILS = 16
 _CHOICES = (exp.Case, exp.Coalesce, exp.Nullif)
@@ -45,13 +46,15 @@ QUANTILE = -1
 class ErrorShape:
     """How one column hangs on the noises, one for each measure of each level: its slope by each, row by row.
 
-    No error exceeds `cap`, where one is known, but for what rounding adds: at most `slack`.
+    No error exceeds `cap`, where one is known, but for what rounding adds: at most `slack`. A window's column has the
+    noises of several rows, which are `rows`; then the slopes say only which measures these are of.
     """
 
     slopes: Mapping[int, Floats]
     linear: bool
     cap: float | None
     slack: float = 0.0
+    rows: RowNoise | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +95,14 @@ class Answer:
         indices = sorted(shape.slopes)
         if rows == 0 or not indices:
             return np.zeros(rows)
-        if indices[0] == QUANTILE:
+        if shape.rows is None and indices[0] == QUANTILE:
             return np.full(rows, np.nan)
         with np.errstate(all="ignore"):
-            half = self._half_widths(column, indices, level, rows)
+            half = (
+                self._half_widths(column, indices, level, rows)
+                if shape.rows is None
+                else shape.rows.half_widths(self.noises, level, rows)
+            )
         half = (half if shape.cap is None else np.fmin(half, shape.cap)) + shape.slack
         missing = np.asarray(pc.is_null(self.table.column(column).slice(0, rows)))
         return np.where(missing, np.nan, half)
@@ -170,14 +177,23 @@ def answer(
     columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
     curved: dict[str, exp.Expr] = {}
-    plain, rows = with_windows(select, rows)
+    noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
+    plain, rows, linear_windows = with_windows(select, rows)
+    steady = is_steady(select, levels)
     for item, written in zip(plain.expressions, select.expressions, strict=True):
         if item.alias in columns:
             raise QueryError(f"two columns of the result are called {item.alias}")
         columns[item.alias] = rows.column(item.this)
         if written.find(exp.Window) is not None:
             if written.find(exp.Placeholder) is not None and is_number(columns[item.alias]):
-                shapes[item.alias] = _unknown(written, called, len(levels), measures, rows.size)
+                shape = _unknown(written, called, len(levels), measures, rows.size)
+                unrounded, digits = rounding(item.this)
+                column = linear(unrounded, rows, linear_windows) if steady else None
+                if column is not None:
+                    noise = row_noise(column, level_of, measures, noises)
+                    slack = 0.0 if digits is None else 0.5 * 10.0**-digits
+                    shape = replace(shape, rows=noise, linear=noise.exact, slack=slack)
+                shapes[item.alias] = shape
         elif not (isinstance(item.this.unnest(), exp.Column) or is_label(item.this, keys)):
             unrounded, digits = rounding(item.this)
             dual = rows.dual(unrounded)
@@ -190,13 +206,21 @@ def answer(
     table = pa.table({name: pc.take(column, indices) for name, column in columns.items()})
     order = indices.to_numpy()
     taken = {
-        name: replace(shape, slopes={i: np.broadcast_to(s, rows.size)[order] for i, s in shape.slopes.items()})
+        name: replace(
+            shape,
+            slopes={i: np.broadcast_to(s, rows.size)[order] for i, s in shape.slopes.items()},
+            rows=None if shape.rows is None else shape.rows.take(order),
+        )
         for name, shape in shapes.items()
     }
-    noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
     basis = basis_of(curved, called, sums, keys, level_of, order) if curved else None
     picked = _picked(select, len(order), rows.size) if rows.size and _by_noise(select, levels) else None
     return Answer(table, taken, tuple(noises), basis, picked)
+
+
+def is_steady(select: exp.Select, levels: Sequence[Level]) -> bool:
+    """Whether noise decides neither which rows there are nor which are shown: what windows need for error bars."""
+    return not _by_noise(select, levels) and all(key.values is not None for key in keys_of(levels))
 
 
 def _picked(select: exp.Select, shown: int, rows: int) -> float:

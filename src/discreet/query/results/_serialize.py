@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
@@ -20,6 +21,7 @@ from discreet.query.measures._aggregates import Aggregate, Axis, Second
 from discreet.query.results._answer import Answer, ErrorShape
 from discreet.query.results._dual import Floats
 from discreet.query.results._error_propagation import Basis
+from discreet.query.results._row_noise import RowNoise
 from discreet.rational import from_exact_text
 from discreet.release import Content
 
@@ -111,7 +113,13 @@ def answer_to_stored(answer: Answer) -> tuple[dict[str, Any], list[Any]]:
     table = answer.table
     slopes = [(name, i, s) for name, shape in answer.shapes.items() for i, s in shape.slopes.items()]
     basis = answer.basis
-    columns = [*table.columns, *(pa.array(s) for *_, s in slopes), *([] if basis is None else basis_columns(basis))]
+    sums = {name: shape.rows for name, shape in answer.shapes.items() if shape.rows is not None}
+    columns = [
+        *table.columns,
+        *(pa.array(s) for *_, s in slopes),
+        *(column for noise in sums.values() for column in _lists(noise)),
+        *([] if basis is None else basis_columns(basis)),
+    ]
     header = {
         "columns": table.column_names,
         "shapes": {n: {"linear": s.linear, "cap": s.cap, "slack": s.slack} for n, s in answer.shapes.items()},
@@ -119,6 +127,7 @@ def answer_to_stored(answer: Answer) -> tuple[dict[str, Any], list[Any]]:
         "noises": [noise_to_json(noise) for noise in answer.noises],
         "basis": None if basis is None else basis_to_json(basis),
         "picked": answer.picked,
+        **({"sums": list(sums)} if sums else {}),
     }
     return header, columns
 
@@ -131,11 +140,37 @@ def answer_from_stored(header: Mapping[str, Any], columns: Sequence[Any]) -> Ans
     last = len(names) + len(header["slopes"])
     for (name, i), column in zip(header["slopes"], columns[len(names) : last], strict=True):
         slopes[name][i] = np.asarray(column, dtype=np.float64)
-    shapes = {n: ErrorShape(slopes[n], s["linear"], s["cap"], s.get("slack", 0.0)) for n, s in header["shapes"].items()}
+    sums: dict[str, RowNoise] = {}
+    for name in header.get("sums", ()):
+        sums[name] = _from_lists(columns[last : last + 4])
+        last += 4
+    shapes = {
+        n: ErrorShape(slopes[n], s["linear"], s["cap"], s.get("slack", 0.0), sums.get(n))
+        for n, s in header["shapes"].items()
+    }
     noises = tuple(noise_from_json(noise) for noise in header["noises"])
     basis = header.get("basis")
     basis = None if basis is None else basis_from_json(basis, columns[last:])
     return Answer(table, shapes, noises, basis, header.get("picked"))
+
+
+def _lists(noise: RowNoise) -> list[Values]:
+    """The noises of each row, as lists, their laws, factors and numbers; and how far its divisors are from zero."""
+    first = pa.array(noise.first, pa.int32())
+    lists = [pa.ListArray.from_arrays(first, pa.array(part)) for part in (noise.noise, noise.factor, noise.times)]
+    return [*lists, pa.array(noise.reach)]
+
+
+def _from_lists(columns: Sequence[Any]) -> RowNoise:
+    """The inverse of `_lists`."""
+    *lists, reach = [pa.chunked_array(column).combine_chunks() for column in columns]
+    sizes = np.asarray(pc.list_value_length(lists[0]), dtype=np.int64)
+    noise, factor, times = (np.asarray(each.flatten()) for each in lists)
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    if not first[-1] == len(noise) == len(factor) == len(times):
+        raise ValueError
+    laws, numbers = noise.astype(np.int64), times.astype(np.int64)
+    return RowNoise(first, laws, factor.astype(np.float64), numbers, np.asarray(reach, dtype=np.float64))
 
 
 def plain_value(value: object) -> object:

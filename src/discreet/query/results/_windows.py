@@ -23,6 +23,7 @@ from discreet.query.results._conditions import keep_rows
 from discreet.query.results._dual import Dual
 from discreet.query.results._evaluate import Rows
 from discreet.query.results._frames import Frames, Integers, codes, frames
+from discreet.query.results._row_noise import Linear, of_window
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,28 +35,32 @@ __all__ = ["is_number", "with_windows"]
 _INT64 = 2**63
 
 
-def with_windows(select: exp.Select, rows: Rows) -> tuple[exp.Select, Rows]:
+def with_windows(select: exp.Select, rows: Rows) -> tuple[exp.Select, Rows, dict[str, Linear | None]]:
     """The SELECT with a placeholder ``:w0``, ``:w1``, … for each window, and the rows with what these stand for.
 
     A window whose values are texts, dates or truth values is a column instead, as a key is. In rows that HAVING drops
-    all are null. Raises `QueryError` for a window over what is no key and no aggregate, or over values of a wrong kind.
+    all are null. With them comes how each placeholder is linear in the noises of the rows, or None. Raises `QueryError`
+    for a window over what is no key and no aggregate, or over values of a wrong kind.
     """
     windows = windows_of(select)
     if not windows:
-        return select, rows
+        return select, rows, {}
     having = select.args.get("having")
     taken = np.arange(rows.size, dtype=np.int64)
     if having is not None:
         taken = taken[keep_rows(having.this, rows.column).to_numpy(zero_copy_only=False)]
     leaves, keys, shown = dict(rows.leaves), dict(rows.keys), dict[str, "Values"]()
     places: dict[str, exp.Expr] = {}
+    linear: dict[str, Linear | None] = {}
     for number, (text, window) in enumerate(windows.items()):
-        column = _column(window, rows, taken)
+        here = frames(window, rows.column, taken)
+        column = _column(window, rows, here)
         if is_number(column):
             name = f"w{number}"
             shown[name] = column
             doubles = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
             leaves[name] = Dual(np.asarray(doubles, dtype=np.float64), {})
+            linear[name] = of_window(window, rows, here, column)
             places[text] = exp.Placeholder(this=name)
         else:
             name = text
@@ -68,7 +73,7 @@ def with_windows(select: exp.Select, rows: Rows) -> tuple[exp.Select, Rows]:
     texts = Texts(*written)
     for window in written:
         put(window, places[texts.text(window)].copy())
-    return select, replace(rows, leaves=leaves, keys=keys, shown=shown)
+    return select, replace(rows, leaves=leaves, keys=keys, shown=shown), linear
 
 
 def is_number(column: Values) -> bool:
@@ -76,9 +81,8 @@ def is_number(column: Values) -> bool:
     return pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
 
 
-def _column(window: exp.Window, rows: Rows, taken: Integers) -> Values:
+def _column(window: exp.Window, rows: Rows, here: Frames) -> Values:
     """A window's values in every row, null where it has none."""
-    here = frames(window, rows.column, taken)
     function = window.this
     if isinstance(function, RANKS):
         values = _ranks(function, here)
