@@ -11,7 +11,16 @@ from typing import Any
 from discreet.local.examples import examples as schemes
 from discreet.mechanisms.examples import Example, examples
 from discreet.privacy import in_words
-from discreet.query import FUNCTIONS, PAIRS, QUANTILE_NAMES, REFUSED, STATISTIC_NAMES, STATISTICS, STATISTICS_ELSEWHERE
+from discreet.query import (
+    FUNCTIONS,
+    FUNCTIONS_ELSEWHERE,
+    PAIRS,
+    QUANTILE_NAMES,
+    REFUSED,
+    STATISTIC_NAMES,
+    STATISTICS,
+    STATISTICS_ELSEWHERE,
+)
 
 __all__ = ["catalogue", "with_tables"]
 
@@ -113,14 +122,20 @@ _QUANTILES = (
 
 
 def with_tables(page: str) -> str:
-    """The page with its tables of statistics, functions, refusals and local schemes made anew.
+    """The page with its tables of statistics, functions, spellings, refusals and local schemes made anew.
 
     A page without them stays as it is.
 
     >>> "| `ABS(x)` |" in with_tables("<!-- functions --><!-- end -->")
     True
     """
-    tables = {"statistics": _statistics, "functions": _functions, "refused": _refused, "schemes": _schemes}
+    tables = {
+        "statistics": _statistics,
+        "functions": _functions,
+        "spellings": _spellings,
+        "refused": _refused,
+        "schemes": _schemes,
+    }
     return re.sub(
         rf"<!-- ({'|'.join(tables)}) -->.*?<!-- end -->",
         lambda match: f"<!-- {match[1]} -->\n{tables[match[1]]()}\n<!-- end -->",
@@ -180,6 +195,11 @@ def _functions() -> str:
         (each.signature, each.does + _also(each.names, each.signature), each.bounds, each.nulls) for each in FUNCTIONS
     ]
     return _table(("function", "is", "bounds", "null"), rows)
+
+
+def _spellings() -> str:
+    rows = [(written, f"`{here}`") for written, here in FUNCTIONS_ELSEWHERE.items()]
+    return _table(("elsewhere", "here"), rows)
 
 
 def _refused() -> str:

@@ -44,7 +44,7 @@ from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
 from discreet.query.parse._parameters import Constant, bind
 from discreet.query.parse._parse import parse
 from discreet.query.parse._refusals import REFUSED
-from discreet.query.parse._spellings import STATISTICS_ELSEWHERE
+from discreet.query.parse._spellings import FUNCTIONS_ELSEWHERE, STATISTICS_ELSEWHERE
 from discreet.query.passes._names import expand_references, match_name
 from discreet.query.passes._quantiles import QUANTILE_NAMES
 from discreet.query.relations._nodes import (
@@ -73,6 +73,7 @@ from discreet.query.suggest._suggestion import Suggestion
 
 __all__ = [
     "FUNCTIONS",
+    "FUNCTIONS_ELSEWHERE",
     "HELD_TEXT",
     "INTEGERS",
     "LEVEL",

@@ -138,7 +138,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_publ
     releases_keys = not any(select.find_all(exp.AggFunc))
     narrowing = Narrowing(certain, columns.fields, nulls_only=releases_keys)
     groups = grouping_sets(select)
-    _check_shared(groups, columns)
+    _check_shared(groups, columns, narrowing)
     sets = _keys(groups, columns, narrowing)
     check_rows(sets)
     check_depths(select, bound.relation)
@@ -217,11 +217,11 @@ def _check_private(select: exp.Select, policy: Policy) -> None:
         raise QueryError(_PUBLIC)
 
 
-def _check_shared(sets: Sequence[Sequence[exp.Expr]], columns: Columns) -> None:
-    """Raise `QueryError` for groups each of which is one person's, as the policy says, unless the policy lists them."""
+def _check_shared(sets: Sequence[Sequence[exp.Expr]], columns: Columns, narrowing: Narrowing) -> None:
+    """Raise `QueryError` for groups each of which is one person's, as the policy says, unless they are public."""
     for node in (node for nodes in sets for node in nodes if columns.determines_owner(node)):
         name = node.unnest().name
-        if name in columns.fields and columns.fields[name].keys is None:
+        if name in columns.fields and group_key(node, columns, narrowing).values is None:
             raise QueryError(
                 f"GROUP BY {name} would release rows about people: each of its values belongs to one person, as the "
                 f"policy says; group by what many people share, or write COUNT(DISTINCT {name})"

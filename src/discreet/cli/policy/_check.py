@@ -114,7 +114,7 @@ def _to_json(policy: Policy) -> dict[str, Any]:
     tables: list[dict[str, Any]] = []
     for name, table in policy.tables.items():
         asked = {} if table.by_ends else table.columns
-        columns = [(column, declaration, permitted(declaration)) for column, declaration in asked.items()]
+        columns = [(column, declaration, permitted(policy, name, column)) for column, declaration in asked.items()]
         tables.append(
             {
                 "name": name,
@@ -195,7 +195,7 @@ def _columns_table(policy: Policy, name: str, declared: Mapping[str, tuple[Decla
     for header in ("column", "type", "GROUP BY", "SUM, AVG, quantiles", "COUNT, WHERE", "for more, it lacks"):
         table.add_column(header)
     for column, declaration in policy.tables[name].columns.items():
-        able = permitted(declaration)
+        able = permitted(policy, name, column)
         kind = stored.get(column.casefold(), declaration.type)
         cells = [
             column,
@@ -217,6 +217,8 @@ def _untyped_strings(policy: Policy, name: str, declared: Mapping[str, tuple[Dec
 def _grouping(able: Permitted, column: str, *, has_delta: bool | None) -> str:
     if able.group_by == "free":
         return "yes"
+    if able.group_by == "person":
+        return "no: each is one person's"
     coarser = None if able.coarser is None else f"by {able.coarser.replace('x', column)}"
     if able.coarser_free:
         assert coarser is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -13,7 +13,7 @@ from discreet.query import Plan, make_plan
 
 __all__ = ["Permitted", "join_conditions", "permitted"]
 
-Grouping = Literal["free", "delta", "expression"]
+Grouping = Literal["free", "delta", "expression", "person"]
 _NUMBERS = ("int", "float", "decimal")
 _COARSER = {"float": "FLOOR(x)", "decimal": "FLOOR(x)", "timestamp": "CAST(x AS DATE)"}
 """For types of too many values, what is grouped by instead."""
@@ -23,9 +23,9 @@ _COARSER = {"float": "FLOOR(x)", "decimal": "FLOOR(x)", "timestamp": "CAST(x AS 
 class Permitted:
     """What can be asked of a column, beside COUNT and WHERE, which take every column.
 
-    `group_by` is "free" for public groups, "delta" for private ones, and "expression" where only what is computed of
-    the column has groups. `coarser` is an expression over the column x with fewer groups, where it has too many; they
-    are public if `coarser_free`. `numbers` says that it can be summed, and have averages and quantiles.
+    `group_by` is "free" for public groups, "delta" for private ones, "expression" where only what is computed of the
+    column has groups, and "person" where each of them would be one person's. `coarser` is an expression over the
+    column x with fewer groups, where it has too many; they are public if `coarser_free`. `numbers` says that it can be summed, and have averages and quantiles.
     """
 
     group_by: Grouping
@@ -35,14 +35,25 @@ class Permitted:
     coarser_free: bool
 
 
-def permitted(column: Column) -> Permitted:
-    """What can be asked of a column, and what it lacks for more.
+def permitted(policy: Policy, table: str, name: str) -> Permitted:
+    """What can be asked of a column of a table, and what it lacks for more.
 
-    >>> able = permitted(Column(type="int"))
+    >>> from discreet.policy import load_policy
+    >>> columns = {"x": {"type": "int"}, "who": {"type": "int"}}
+    >>> policy = load_policy({"version": "1", "tables": {"t": {"unit": "who", "max_rows": 1, "columns": columns}}})
+    >>> able = permitted(policy, "t", "x")
     >>> able.group_by, able.numbers, able.missing[0]
     ('delta', False, 'bounds, for SUM, AVG and quantiles')
+    >>> permitted(policy, "t", "who").group_by
+    'person'
     """
-    return _permitted(column.type, column.bounds, column.keys)
+    declared = policy.tables[table]
+    column = declared.columns[name]
+    able = _permitted(column.type, column.bounds, column.keys)
+    if able.group_by != "delta" or declared.public:
+        return able
+    sql = f"SELECT COUNT(*) AS n FROM {_quoted(table)} GROUP BY {_quoted(name)}"  # noqa: S608 - for a plan
+    return able if _plan(sql, policy) is not None else replace(able, group_by="person")
 
 
 @cache

@@ -48,7 +48,7 @@ def tokenize(text: str) -> list[Token]:
         raise QueryError(f"the query is longer than {_MAX_LENGTH:,} characters; ask for less at once")
     if sum(1 for _ in islice(_WORD_OR_SIGN.finditer(text), _MAX_TOKENS + 1)) > _MAX_TOKENS:
         raise _too_many()
-    tokens = DUCKDB.tokenize(text)
+    tokens = _with_top(DUCKDB.tokenize(text))
     if len(tokens) > _MAX_TOKENS:
         raise _too_many()
     depth, parts = 0, 0
@@ -72,6 +72,31 @@ def tokenize(text: str) -> list[Token]:
             raise QueryError(
                 f"{token.text[:20]}… is not a number that a query can use: it has over {_MAX_DIGITS:,} digits"
             )
+    return tokens
+
+
+def _with_top(tokens: list[Token]) -> list[Token]:
+    """The tokens with the word of SELECT TOP 3 and SELECT DISTINCT TOP (3) marked, which other dialects have for LIMIT.
+
+    Elsewhere, and before a comma or FROM, TOP is a name like any other.
+
+    >>> [token.token_type.name for token in _with_top(DUCKDB.tokenize("SELECT TOP 3 top FROM t"))]
+    ['SELECT', 'TOP', 'NUMBER', 'TOP', 'FROM', 'VAR']
+    """
+    kinds = [token.token_type for token in tokens]
+    for i, token in enumerate(tokens):
+        first = i - 1 if i and kinds[i - 1] in (TokenType.DISTINCT, TokenType.ALL) else i
+        if (
+            token.text.upper() != "TOP"
+            or kinds[i] != TokenType.VAR
+            or not first
+            or kinds[first - 1] != TokenType.SELECT
+        ):
+            continue
+        plain = kinds[i + 1 : i + 2] == [TokenType.NUMBER]
+        wrapped = kinds[i + 1 : i + 4] == [TokenType.L_PAREN, TokenType.NUMBER, TokenType.R_PAREN]
+        if plain or (wrapped and kinds[i + 4 : i + 5] not in ([], [TokenType.COMMA], [TokenType.FROM])):
+            token.token_type = TokenType.TOP
     return tokens
 
 

@@ -2,35 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from discreet.query.parse._trees import transformed
+from discreet.query.functions._calls import OPERAND_NODES
+from discreet.query.parse._trees import size_of, transformed
 
-__all__ = ["STATISTICS_ELSEWHERE", "known_spellings"]
+__all__ = ["FUNCTIONS_ELSEWHERE", "STATISTICS_ELSEWHERE", "known_spellings"]
 
 STATISTICS_ELSEWHERE: Mapping[str, str] = {
     "VAR": "VAR_SAMP",
+    "VARP": "VAR_POP",
+    "STDEVP": "STDDEV_POP",
     "MEAN": "AVG",
+    "FAVG": "AVG",
+    "FSUM": "SUM",
+    "SUMKAHAN": "SUM",
+    "KAHAN_SUM": "SUM",
+    "COUNT_BIG": "COUNT",
     "APPROX_COUNT_DISTINCT": "COUNT(DISTINCT x)",
     "APPROX_DISTINCT": "COUNT(DISTINCT x)",
+    "HLL": "COUNT(DISTINCT x)",
+    "NDV": "COUNT(DISTINCT x)",
+    "UNIQ": "COUNT(DISTINCT x)",
+    "UNIQEXACT": "COUNT(DISTINCT x)",
 }
 """Names of statistics that other systems have, and which statistic each is."""
+
+FUNCTIONS_ELSEWHERE: Mapping[str, str] = {
+    "SUMIF(x, a), AVGIF(x, a)": "SUM(x) FILTER (WHERE a), AVG(x) FILTER (WHERE a)",
+    "MID(s, start, length)": "SUBSTRING(s, start, length)",
+    "BTRIM(s, 'x')": "TRIM(s, 'x')",
+    "BIT_LENGTH(s)": "STRLEN(s) * 8",
+    "s LIKE ANY ('a%', 'b%')": "s LIKE 'a%' OR s LIKE 'b%'",
+    "s LIKE ALL ('a%', 'b%')": "s LIKE 'a%' AND s LIKE 'b%'",
+    "ISNULL(x)": "x IS NULL",
+    "ISNULL(x, y)": "COALESCE(x, y)",
+    "ZEROIFNULL(x)": "COALESCE(x, 0)",
+    "NULLIFZERO(x)": "NULLIF(x, 0)",
+    "NVL2(x, a, b)": "CASE WHEN x IS NULL THEN b ELSE a END",
+    "GREATEST_IGNORE_NULLS(a, b)": "GREATEST(a, b)",
+    "LEAST_IGNORE_NULLS(a, b)": "LEAST(a, b)",
+    "SAFE_DIVIDE(a, b)": "a / b",
+    "SQUARE(x)": "POWER(x, 2)",
+    "TO_CHAR(x), TO_VARCHAR(x)": "CAST(x AS VARCHAR)",
+    "CAST(x AS FLOAT64)": "CAST(x AS DOUBLE)",
+    "DATE(d), TO_DATE(d)": "CAST(d AS DATE)",
+    "TIMESTAMP(d)": "CAST(d AS TIMESTAMP)",
+    "DATEADD(day, 3, d), ADDDATE(d, INTERVAL 3 DAY)": "d + INTERVAL 3 DAY",
+    "DATE_SUB(d, INTERVAL 3 DAY), SUBDATE(d, INTERVAL 3 DAY)": "d - INTERVAL 3 DAY",
+    "DATEPART(year, d)": "EXTRACT(YEAR FROM d)",
+    "DATE_FORMAT(d, '%Y-%m'), FORMAT_DATE('%Y-%m', d)": "STRFTIME(d, '%Y-%m')",
+    "DAYNAME(d)": "STRFTIME(d, '%A')",
+    "MONTHNAME(d)": "STRFTIME(d, '%B')",
+    "DECADE(d)": "YEAR(d) // 10",
+    "CENTURY(d)": "(YEAR(d) + 99) // 100",
+    "MILLENNIUM(d)": "(YEAR(d) + 999) // 1000",
+}
+"""How other systems write functions and operators, and what each is here."""
+
 _PI = "3.141592653589793"
+_MOST_PARTS = 5_000
+_PARTS = ("YEAR", "QUARTER", "MONTH", "DAY", "DAYOFYEAR", "HOUR", "MINUTE", "SECOND")
+"""Parts of a date that do not hang on the first day of a week."""
+_INTERVALS = (*(part for part in _PARTS if part != "DAYOFYEAR"), "WEEK")
+_SAME_CODES = re.compile(r"(?:[^%]|%[YymbdjaHIpSf%])*")
+"""Formats of dates that MySQL and DuckDB read in the same way."""
+
+Arguments = Sequence[exp.Expr]
 
 
 def known_spellings(select: exp.Select) -> exp.Select:
-    """The tree itself, with VAR, MEAN and APPROX_COUNT_DISTINCT as the statistics that they are, and PI() as a number.
+    """The tree itself, with what other systems write in another way as it is written here, and PI() as a number.
 
     A count of distinct values has noise: it is approximate in any case, so an accuracy that is asked for stays, and is
     refused.
 
-    >>> known_spellings(exp.maybe_parse("SELECT VAR(x), APPROX_DISTINCT(y) FROM t", into=exp.Select)).sql()
-    'SELECT VARIANCE(x), COUNT(DISTINCT y) FROM t'
+    >>> query = "SELECT VAR(x), APPROX_DISTINCT(y), DATEADD(day, 3, d) FROM t GROUP BY d WITH ROLLUP"
+    >>> known_spellings(exp.maybe_parse(query, into=exp.Select, dialect="duckdb")).sql()
+    "SELECT VARIANCE(x), COUNT(DISTINCT y), d + INTERVAL '3' DAY FROM t GROUP BY ROLLUP (d)"
     """
     plain = transformed(select, _known)
     assert isinstance(plain, exp.Select)
+    for each in plain.find_all(exp.Select):
+        limit = each.args.get("limit")
+        if isinstance(limit, exp.Limit) and (isinstance(limit.expression, exp.Null) or limit.expression.name == "ALL"):
+            each.set("limit", None)
     return plain
 
 
@@ -39,15 +98,214 @@ def _known(node: exp.Expr) -> exp.Expr:
         case exp.Pi():
             return exp.Literal.number(_PI)
         case exp.ApproxDistinct() if not node.args.get("accuracy"):
-            return exp.Count(this=exp.Distinct(expressions=[_part(node.this)]))
-        case exp.Anonymous() if len(node.expressions) == 1 and node.name.upper() == "VAR":
-            return exp.Variance(this=_part(node.expressions[0]))
-        case exp.Anonymous() if len(node.expressions) == 1 and node.name.upper() == "MEAN":
-            return exp.Avg(this=_part(node.expressions[0]))
+            return _distinct(_copied([node.this]))
+        case exp.Hll() if not node.expressions:
+            return _distinct(_copied([node.this]))
+        case exp.Group():
+            return _group(node)
+        case exp.Fetch() if node.args.get("count") is None:
+            node.set("count", exp.Literal.number(1))
+            return node
+        case exp.DataType() if node.this == exp.DType.USERDEFINED and str(node.args.get("kind")).upper() == "FLOAT64":
+            return exp.DataType.build("DOUBLE")
+        case exp.Like() | exp.ILike() if isinstance(node.expression, exp.Any | exp.All) and not node.args.get("negate"):
+            return _any_pattern(node)
+        case exp.Anonymous() if (written := _CALLS.get((node.name.upper(), len(node.expressions)))) is not None:
+            return written(_copied(node.expressions)) or node
+        case exp.Func() if (written := _NODES.get(type(node))) is not None:
+            names = (*written[0], *(name for name, value in node.args.items() if value and name not in written[0]))
+            parts = [node.args.get(name) for name in names]
+            arguments = [part for part in parts if isinstance(part, exp.Expr)]
+            return written[1](_copied(arguments)) if len(arguments) == len(written[0]) == len(names) else node
         case _:
             return node
 
 
-def _part(node: exp.Expr) -> exp.Expr:
-    """The argument of what is written anew."""
-    return transformed(node.copy(), _known)
+def _copied(nodes: Arguments) -> list[exp.Expr]:
+    """The arguments of what is written anew, themselves as they are written here."""
+    return [transformed(node.copy(), _known) for node in nodes]
+
+
+def _group(node: exp.Group) -> exp.Expr:
+    """GROUP BY a, b WITH ROLLUP as GROUP BY ROLLUP (a, b); of GROUP BY a, b GROUPING SETS (…) the sets."""
+    after = [name for name in ("rollup", "cube", "grouping_sets", "totals", "all") if node.args.get(name)]
+    if len(after) != 1 or not node.expressions or len(node.args[after[0]] if after[0] != "all" else ()) != 1:
+        return node
+    sets = node.args[after[0]][0]
+    if after[0] == "grouping_sets":
+        return exp.Group(expressions=_copied([sets]))
+    if any(isinstance(item, exp.GroupingSets | exp.Rollup | exp.Cube) for item in node.expressions):
+        return node
+    return exp.Group(expressions=[type(sets)(expressions=_copied(node.expressions))])
+
+
+def _any_pattern(node: exp.Like | exp.ILike) -> exp.Expr:
+    """A text and several patterns as a comparison with each; the node itself for patterns that are not listed."""
+    listed = node.expression.this.unnest()
+    patterns: list[exp.Expr] = listed.expressions if isinstance(listed, exp.Tuple | exp.Array) else [listed]
+    text, *patterns = _copied([node.this, *patterns])
+    constant = all(isinstance(pattern, exp.Literal) for pattern in patterns)
+    parts = size_of(text, OPERAND_NODES)
+    if not patterns or not constant or parts > OPERAND_NODES or parts * len(patterns) > _MOST_PARTS:
+        return node
+    each = [type(node)(this=text.copy(), expression=pattern) for pattern in patterns]
+    return exp.paren(_balanced(exp.Or if isinstance(node.expression, exp.Any) else exp.And, each), copy=False)
+
+
+def _balanced(kind: type[exp.And] | type[exp.Or], parts: Arguments) -> exp.Expr:
+    """A tree of few levels."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return kind(this=_balanced(kind, parts[:middle]), expression=_balanced(kind, parts[middle:]))
+
+
+def _distinct(parts: Arguments) -> exp.Expr:
+    return exp.Count(this=exp.Distinct(expressions=list(parts)))
+
+
+def _cast(kind: str) -> Callable[[Arguments], exp.Expr]:
+    return lambda parts: exp.Cast(this=parts[0], to=exp.DataType.build(kind))
+
+
+def _part(node: exp.Expr, known: Sequence[str]) -> str | None:
+    """A part of a date that is written as a word, in quotes or without."""
+    match node:
+        case exp.Column(this=exp.Identifier() as name) if not name.args.get("quoted") and not node.args.get("table"):
+            word = name.name.upper()
+        case exp.Literal():
+            word = node.name.upper()
+        case _:
+            return None
+    return word if word in known else None
+
+
+def _date_add(parts: Arguments) -> exp.Expr | None:
+    """DATEADD(part, number, date); None unless the number is a constant."""
+    part, number, date = parts
+    word, size = _part(part, _INTERVALS), number.this if isinstance(number, exp.Neg) else number
+    if word is None or not isinstance(size, exp.Literal) or size.is_string:
+        return None
+    interval = exp.Interval(this=exp.Literal.string(size.name), unit=exp.Var(this=word))
+    return (exp.Sub if isinstance(number, exp.Neg) else exp.Add)(this=_operand(date), expression=interval)
+
+
+def _date_part(parts: Arguments) -> exp.Expr | None:
+    """DATEPART(year, date); with the part in quotes it is DuckDB's own."""
+    word = _part(parts[0], _PARTS) if isinstance(parts[0], exp.Column) else None
+    return None if word is None else exp.Extract(this=exp.Var(this=word), expression=parts[1])
+
+
+def _moved(kind: type[exp.Add] | type[exp.Sub]) -> Callable[[Arguments], exp.Expr | None]:
+    def write(parts: Arguments) -> exp.Expr | None:
+        date, interval = parts
+        return kind(this=_operand(date), expression=interval) if isinstance(interval, exp.Interval) else None
+
+    return write
+
+
+def _formatted(parts: Arguments) -> exp.Expr | None:
+    """DATE_FORMAT, in codes that mean what they mean in STRFTIME."""
+    date, text = parts
+    same = isinstance(text, exp.Literal) and text.is_string and _SAME_CODES.fullmatch(text.name)
+    return exp.TimeToStr(this=date, format=text) if same else None
+
+
+def _named(code: str) -> Callable[[Arguments], exp.Expr]:
+    return lambda parts: exp.TimeToStr(this=parts[0], format=exp.Literal.string(code))
+
+
+def _years(size: int, more: int) -> Callable[[Arguments], exp.Expr]:
+    def write(parts: Arguments) -> exp.Expr:
+        year: exp.Expr = exp.Year(this=parts[0])
+        year = exp.Paren(this=exp.Add(this=year, expression=exp.Literal.number(more))) if more else year
+        return exp.Anonymous(this="DIVIDE", expressions=[year, exp.Literal.number(size)])
+
+    return write
+
+
+def _condition(kind: type[exp.Func]) -> Callable[[Arguments], exp.Expr]:
+    return lambda parts: exp.Filter(this=kind(this=parts[0]), expression=exp.Where(this=parts[1]))
+
+
+def _call(kind: type[exp.Func], *names: str) -> Callable[[Arguments], exp.Expr]:
+    return lambda parts: kind(**dict(zip(names or ("this",), parts, strict=True)))
+
+
+def _operand(node: exp.Expr) -> exp.Expr:
+    return exp.paren(node, copy=False) if isinstance(node, exp.Binary | exp.Unary | exp.Case) else node
+
+
+def _operator(kind: type[exp.Binary]) -> Callable[[Arguments], exp.Expr]:
+    return lambda parts: exp.paren(kind(this=_operand(parts[0]), expression=_operand(parts[1])), copy=False)
+
+
+def _least(kind: type[exp.Func]) -> Callable[[Arguments], exp.Expr]:
+    return lambda parts: kind(this=parts[0], expressions=list(parts[1:]), ignore_nulls=True)
+
+
+_ZERO = exp.Literal.number(0)
+_CALLS: Mapping[tuple[str, int], Callable[[Arguments], exp.Expr | None]] = {
+    ("VAR", 1): _call(exp.Variance),
+    ("VARP", 1): _call(exp.VariancePop),
+    ("STDEVP", 1): _call(exp.StddevPop),
+    ("MEAN", 1): _call(exp.Avg),
+    ("FAVG", 1): _call(exp.Avg),
+    **{(name, 1): _call(exp.Sum) for name in ("FSUM", "SUMKAHAN", "KAHAN_SUM")},
+    ("COUNT_BIG", 1): _call(exp.Count),
+    **{(name, 1): _distinct for name in ("NDV", "UNIQ", "UNIQEXACT")},
+    ("SUMIF", 2): _condition(exp.Sum),
+    ("AVGIF", 2): _condition(exp.Avg),
+    **{
+        (name, 2): _call(exp.Quantile, "this", "quantile")
+        for name in ("APPROX_PERCENTILE", "PERCENTILE_APPROX", "PERCENTILE")
+    },
+    ("MID", 3): _call(exp.Substring, "this", "start", "length"),
+    ("BTRIM", 1): _call(exp.Trim),
+    ("BTRIM", 2): _call(exp.Trim, "this", "expression"),
+    ("ISNULL", 1): lambda parts: exp.paren(exp.Is(this=_operand(parts[0]), expression=exp.Null()), copy=False),
+    ("ISNULL", 2): lambda parts: exp.Coalesce(this=parts[0], expressions=[parts[1]]),
+    ("ZEROIFNULL", 1): lambda parts: exp.Coalesce(this=parts[0], expressions=[_ZERO.copy()]),
+    ("NULLIFZERO", 1): lambda parts: exp.Nullif(this=parts[0], expression=_ZERO.copy()),
+    **{("GREATEST_IGNORE_NULLS", n): _least(exp.Greatest) for n in range(1, 101)},
+    **{("LEAST_IGNORE_NULLS", n): _least(exp.Least) for n in range(1, 101)},
+    ("SQUARE", 1): lambda parts: exp.Pow(this=_operand(parts[0]), expression=exp.Literal.number(2)),
+    ("TO_VARCHAR", 1): _cast("TEXT"),
+    ("TO_DATE", 1): _cast("DATE"),
+    ("DATEADD", 3): _date_add,
+    ("ADDDATE", 2): _moved(exp.Add),
+    ("SUBDATE", 2): _moved(exp.Sub),
+    ("DATE_SUB", 2): _moved(exp.Sub),
+    ("DATEPART", 2): _date_part,
+    ("DATE_FORMAT", 2): _formatted,
+    **{
+        (name, 2): lambda parts: exp.TimeToStr(this=parts[1], format=parts[0])
+        for name in ("FORMAT_DATE", "FORMAT_DATETIME", "FORMAT_TIMESTAMP")
+    },
+    ("DECADE", 1): _years(10, 0),
+    ("CENTURY", 1): _years(100, 99),
+    ("MILLENNIUM", 1): _years(1000, 999),
+}
+"""By name and number of arguments, what the parser has no node for."""
+
+_NODES: Mapping[type[exp.Expr], tuple[tuple[str, ...], Callable[[Arguments], exp.Expr]]] = {
+    exp.Nvl2: (
+        ("this", "true", "false"),
+        lambda parts: exp.Case(
+            ifs=[exp.If(this=exp.Is(this=_operand(parts[0]), expression=exp.Null()), true=parts[2])], default=parts[1]
+        ),
+    ),
+    exp.SafeDivide: (("this", "expression"), _operator(exp.Div)),
+    exp.BitLength: (
+        ("this",),
+        lambda parts: exp.paren(
+            exp.Mul(this=exp.Anonymous(this="STRLEN", expressions=parts), expression=exp.Literal.number(8)), copy=False
+        ),
+    ),
+    exp.Date: (("this",), _cast("DATE")),
+    exp.Timestamp: (("this",), _cast("TIMESTAMPNTZ")),
+    exp.ToChar: (("this",), _cast("TEXT")),
+    exp.Dayname: (("this",), _named("%A")),
+    exp.Monthname: (("this",), _named("%B")),
+}
+"""By the parser's node, and the names of the parts that it must have and no others."""

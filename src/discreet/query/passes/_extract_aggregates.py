@@ -208,7 +208,8 @@ def _call(
         return _Call(kind, sql, y.unnest(), x.unnest(), when)
     if isinstance(x, exp.Distinct):
         return _distinct(sql, kind, x, when, columns, people)
-    if kind == "COUNT_IF":
+    condition = kind == "SUM" and isinstance(x, exp.Expr) and check_scalar(x, columns) == "bool"
+    if kind == "COUNT_IF" or condition:
         if check_scalar(x, columns) != "bool":
             raise QueryError(f"{sql} needs a condition, such as COUNT_IF(age >= 18)")
         both = x if when is None else exp.And(this=exp.paren(when.copy()), expression=exp.paren(x.copy()))

@@ -18,7 +18,7 @@ QUANTILES = (exp.Median, exp.Min, exp.Max, exp.PercentileCont)
 
 QUANTILE_NAMES = (
     "MEDIAN", "MIN", "MAX", "QUANTILE_CONT", "QUANTILE_DISC", "QUANTILE", "APPROX_QUANTILE", "PERCENTILE_CONT",
-    "PERCENTILE_DISC",
+    "PERCENTILE_DISC", "PERCENTILE", "APPROX_PERCENTILE", "PERCENTILE_APPROX",
 )  # fmt: skip
 """How people write them."""
 _SPELLINGS = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile)
