@@ -25,7 +25,8 @@ class Permitted:
 
     `group_by` is "free" for public groups, "delta" for private ones, "expression" where only what is computed of the
     column has groups, and "person" where each of them would be one person's. `coarser` is an expression over the
-    column x with fewer groups, where it has too many; they are public if `coarser_free`. `numbers` says that it can be summed, and have averages and quantiles.
+    column x with fewer groups, where it has too many; they are public if `coarser_free`. `numbers` says that it can be
+    summed, and have averages and quantiles.
     """
 
     group_by: Grouping
