@@ -49,8 +49,8 @@ class AnswerFiles:
 
     def check_plan(self, plan: Plan) -> None:
         """Raise `ParameterError` for a plot of a query whose answer has nothing to draw."""
-        if self.plot is not None and not plan.noisy:
-            raise ParameterError("there is nothing to draw: no column of the answer has noise; ask for a COUNT too")
+        if self.plot is not None and not plan.numbers:
+            raise ParameterError("there is nothing to draw: no number of the answer has noise; ask for a COUNT too")
 
     def write(self, release: Release, remaining: Loss, level: float) -> None:
         """Write them. Raises `DataError` or `ParameterError` where one cannot be written after all."""

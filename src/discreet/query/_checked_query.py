@@ -136,6 +136,11 @@ class CheckedQuery:
         """The output columns that will carry noise, in order; the others are keys."""
         return tuple(self._row.shapes)
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The output columns that will carry noise and are numbers, in order."""
+        return self._row.numbers
+
     def measures_of(self, column: str) -> tuple[int, ...]:
         """The positions of the measures that an output column is read off; `QUANTILE` in front for a quantile."""
         each = len(self.levels[0].bounded.measures)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -10,8 +11,9 @@ from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Thr
 from discreet.privacy import ApproxLoss, in_words
 from discreet.query._checked_query import CheckedQuery, bias_lines
 from discreet.query.budget._noise import NEARLY_ALWAYS, CountThreshold, KeyDiscovery, Level, Noise, NoiseMechanism
+from discreet.query.functions._moments import DAY, moment_at
 from discreet.query.measures._bounded import GroupKey, public_groups
-from discreet.query.measures._histograms import Histogram
+from discreet.query.measures._histograms import Histogram, ValueKind
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query.relations._nodes import Limited, scans, walked
 from discreet.query.results._answer import QUANTILE
@@ -72,11 +74,12 @@ def _histograms(plan: CheckedQuery, column: str) -> set[int]:
 
 
 def _histogram(level: Level, position: int, histogram: Histogram) -> str:
-    low, high = (decimal_text(bound) for bound in histogram.bounds)
+    low, high = (_value(bound, histogram.kind) for bound in histogram.bounds)
     shares = ", ".join(f"{decimal_text(100 * p)} %" for p in histogram.probabilities)
     rows = "" if histogram.when is None else f" where {histogram.when.sql()}"
-    what = f"quantiles {shares} of {histogram.argument.sql()}{rows}, to the nearest {decimal_text(histogram.step)} "
-    what += f"in [{low}, {high}]"
+    what = (
+        f"quantiles {shares} of {histogram.written.sql()}{rows}, to the nearest {_step(histogram)} in [{low}, {high}]"
+    )
     if level.noise is None:
         return what
     mechanism = level.noise.quantiles[position].mechanism
@@ -87,6 +90,25 @@ def _histogram(level: Level, position: int, histogram: Histogram) -> str:
 
 NO_BAR = "no error bar: a window over rows with noise"
 """What stands in place of the half-width of a rank, and of other windows that noise moves in no known way."""
+
+
+def _value(number: Fraction, kind: ValueKind) -> str:
+    """A point of a grid; of dates and timestamps, as they are written."""
+    if kind == "number":
+        return decimal_text(number)
+    moment = moment_at(int(number) * (DAY if kind == "date" else 10**6))
+    return str(moment.date() if kind == "date" else moment)
+
+
+def _step(histogram: Histogram) -> str:
+    step = histogram.step
+    if histogram.kind == "number":
+        return decimal_text(step)
+    units = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+    seconds = int(step) * (86_400 if histogram.kind == "date" else 1)
+    unit, size = next((unit, size) for unit, size in units if seconds % size == 0)
+    return _count(seconds // size, unit)
+
 
 _DEPENDS = {True: 'depends on the data; plan with assume={"rows": n}', False: "depends on the data"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from math import isinf, isnan
 from typing import Any, cast
@@ -19,7 +20,7 @@ ALL_NOISE = "*"
 _NULL = "NULL"
 
 
-def cell_text(value: float | None, half: float, tilde: str, rank: float | None) -> str:
+def cell_text(value: float | dt.date | None, half: float, tilde: str, rank: float | None) -> str:
     """A noisy number with its half-width; one that hangs on a quantile with how far its rank may be off, if known.
 
     >>> cell_text(1042, 6.0, "", None), cell_text(3, 6.0, "", None), cell_text(13.0, float("nan"), "", 16.0)
@@ -27,8 +28,8 @@ def cell_text(value: float | None, half: float, tilde: str, rank: float | None) 
     """
     if value is None:
         return _NULL
-    if isnan(half):  # a quantile: its error in this unit depends on the data
-        number = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    if isnan(half) or isinstance(value, dt.date):  # a quantile: its error in this unit depends on the data
+        number = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if isinstance(value, float) else f"{value}"
         return number if rank is None else f"{number} (rank ± {rank:,.4g} rows)"
     if isinf(half):
         return f"{value:,.6g} ± {tilde}∞{ALL_NOISE}"

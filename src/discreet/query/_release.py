@@ -86,16 +86,18 @@ class Release(BaseRelease):
         """
         check_level(level)
         words, levels = answer_words(self.certificate), self.certificate.get("levels")
-        shown = [name for name in self.answer.table.column_names if name not in words.levels]
+        numbers = self.answer.numbers
+        left_out = {*words.levels, *self.noisy} - {*numbers}
+        shown = [name for name in self.answer.table.column_names if name not in left_out]
         return chart(
             self.answer.table.select(shown),
-            {name: self.error(name, level) for name in self.noisy if name in shown},
+            {name: self.error(name, level) for name in numbers if name in shown},
             words=words.columns,
-            approximate=[name for name in self.noisy if self.approximate(name)],
+            approximate=[name for name in numbers if self.approximate(name)],
             counts=words.counts,
             totals=isinstance(levels, list) and len(levels) > 1,
             subtitle=f"{100 * level:.10g} % intervals of the noise, {loss_in_symbols(self.loss)}",
-            notes=[words.where, *filter(None, map(self._rank_note, self.noisy))],
+            notes=[words.where, *filter(None, map(self._rank_note, numbers))],
         )
 
     def _rank_note(self, column: str) -> str:
@@ -221,7 +223,7 @@ class Release(BaseRelease):
 
     def header(self) -> list[tuple[str, bool]]:
         """The columns of the answer; those with noise are numbers."""
-        return [(name, name in self.noisy) for name in self.answer.table.column_names]
+        return [(name, name in self.answer.numbers) for name in self.answer.table.column_names]
 
     def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:
         """The (first) rows as text for people: noisy numbers with ± half-width, and a ~ where that is approximate."""

@@ -317,6 +317,8 @@ def _quantiles() -> Iterator[SqlEntry]:
         pair=_few(5),
         note="one row more, above the others",
     )
+    day = "CASE WHEN x > 5 THEN DATE '2024-01-31' ELSE DATE '2024-01-01' END"
+    yield entry("MEDIAN of dates", f"SELECT MEDIAN({day}) AS m FROM t", note="one row more, after the others")  # noqa: S608
     yield entry("MIN, MEDIAN and MAX", "SELECT MIN(x) AS a, MEDIAN(x) AS m, MAX(x) AS b FROM t", note="drawn jointly")
     yield entry(
         "MEDIAN by public keys, a person in all groups",

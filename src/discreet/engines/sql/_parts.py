@@ -145,7 +145,7 @@ def _number(measure: Sum) -> tuple[object, ...]:
 
 
 def _cell(histogram: Histogram) -> tuple[object, ...]:
-    return "cell", histogram.argument, histogram.when
+    return "cell", histogram.argument, histogram.step, histogram.when
 
 
 def _product(measure: Product, parts: Parts, dialect: Dialect) -> str:

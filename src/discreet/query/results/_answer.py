@@ -20,6 +20,7 @@ from discreet.policy import ColumnType, Key
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group
+from discreet.query.measures._histograms import ValueKind
 from discreet.query.passes._windows import RANKS
 from discreet.query.results._conditions import ARROW, is_label, keep_rows, row_limit, sort_rows
 from discreet.query.results._dual import Dual, Floats
@@ -71,6 +72,11 @@ class Answer:
     basis: Basis | None = field(default=None, compare=False)
     picked: float | None = None
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns with noise that are numbers, in order; the others are dates and timestamps."""
+        return tuple(name for name in self.shapes if not pa.types.is_temporal(self.table.schema.field(name).type))
+
     def shape(self, column: str) -> ErrorShape:
         """The error of a column; raises `ParameterError` for a key or an unknown column."""
         if column in self.shapes:
@@ -118,10 +124,13 @@ class Answer:
         for name in self.table.column_names:
             columns[name] = self.table.column(name)
             if name in self.shapes:
-                values = np.array(self.table.column(name).to_numpy(), dtype=np.float64)
-                half = self.error(name, level)
                 ends = _interval_names(name, taken)
                 taken |= {end.casefold() for end in ends}
+                if name not in self.numbers:
+                    columns |= {end: pa.nulls(self.table.num_rows, self.table.column(name).type) for end in ends}
+                    continue
+                values = np.array(self.table.column(name).to_numpy(), dtype=np.float64)
+                half = self.error(name, level)
                 for end, limit in zip(ends, (values - half, values + half), strict=True):
                     columns[end] = pa.array(limit, pa.float64(), from_pandas=True)
         return pa.table(columns)
@@ -173,7 +182,13 @@ def answer(
     leaves = leaves_of(called, sums, keys)
     leaves |= {name: _quantile(each.quantile, every) for name, each in called.items() if each.quantile is not None}
     exact = {name: numbers for name, each in called.items() if (numbers := exact_integers(each, sums)) is not None}
-    rows = Rows(len(every), leaves, keys, exact)
+    kinds: list[ValueKind] = [histogram.kind for histogram in levels[0].bounded.histograms]
+    moments = {
+        name: _moments(leaves[name].value, kinds[each.quantile[0]])
+        for name, each in called.items()
+        if each.quantile is not None and kinds[each.quantile[0]] != "number"
+    }
+    rows = Rows(len(every), leaves, keys, exact, moments=moments)
     columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
     curved: dict[str, exp.Expr] = {}
@@ -276,6 +291,13 @@ def _quantile(asked: tuple[int, int], groups: Sequence[Group]) -> Dual:
     histogram, place = asked
     values = np.array([group.quantiles[histogram][place] for group in groups], dtype=np.float64)
     return Dual(values, {QUANTILE: np.ones_like(values)}, linear=False)
+
+
+def _moments(values: Floats, kind: ValueKind) -> Values:
+    """Days since 1970 as dates, or seconds as timestamps."""
+    if kind == "date":
+        return pa.array(values.astype(np.int32), pa.int32()).cast(ARROW[kind])
+    return pa.array(values.astype(np.int64) * 10**6, pa.int64()).cast(ARROW[kind])
 
 
 def _by_level(

@@ -171,6 +171,7 @@ class Rows:
     """`leaves` are the aggregates ``a0``, ``a1``, … and the numeric keys; `exact` those that are whole numbers.
 
     `shown` are the windows ``w0``, ``w1``, … as the result shows them.
+    `moments` are the aggregates that are dates and timestamps, whose leaves are days and seconds.
     """
 
     size: int
@@ -178,6 +179,7 @@ class Rows:
     keys: Mapping[str, Values]
     exact: Mapping[str, list[int]] = field(default_factory=dict[str, list[int]])
     shown: Mapping[str, Values] = field(default_factory=dict[str, "Values"])
+    moments: Mapping[str, Values] = field(default_factory=dict[str, "Values"])
 
     def column(self, node: exp.Expr) -> Values:
         """An item as the result shows it, or any part of a condition."""
@@ -186,12 +188,17 @@ class Rows:
             return self.keys[inner.name] if inner.name in self.keys else _ungrouped(inner)
         if isinstance(inner, exp.Placeholder) and inner.name in self.shown:
             return self.shown[inner.name]
+        if isinstance(inner, exp.Placeholder) and inner.name in self.moments:
+            return self.moments[inner.name]
         numbers = self.exact.get(inner.name) if isinstance(inner, exp.Placeholder) else None
         if numbers is not None:
             return pa.array([max(-_INT64, min(number, _INT64 - 1)) for number in numbers], pa.int64())
         if is_label(inner, self.keys):
             return label(inner, self.column, self.holds, self.size)
         unrounded, digits = rounding(inner)
+        leaf = unrounded.unnest()
+        if isinstance(leaf, exp.Placeholder) and leaf.name in self.moments:
+            raise _of_moment(leaf, inner)
         value = self.dual(unrounded).value
         with np.errstate(all="ignore"):
             value = value if digits is None else np.round(value, digits)
@@ -211,7 +218,22 @@ class Rows:
                 raise QueryError(f"{column.name} is not a number, so {node.sql()} cannot be computed")
             if column.name not in self.keys:
                 _ungrouped(column)
+        for leaf in node.find_all(exp.Placeholder):
+            if leaf.name in self.moments and leaf is not node.unnest() and not self._is_compared(leaf):
+                raise _of_moment(leaf, node)
         return evaluate(node, self.leaves, self.size, self.holds)
+
+    def _is_compared(self, leaf: exp.Expr) -> bool:
+        """Whether a date stands in a condition, or is a side of the difference of two."""
+        above = leaf.parent
+        while isinstance(above, exp.Paren):
+            above = above.parent
+        if isinstance(above, exp.Sub):
+            sides = [self.moments.get(side.unnest().name) for side in (above.this, above.expression)]
+            return all(side is not None and pa.types.is_date(side.type) for side in sides)
+        while leaf.parent is not None and not (isinstance(leaf.parent, exp.If) and leaf.arg_key == "this"):
+            leaf = leaf.parent
+        return leaf.parent is not None
 
 
 def leaves_of(
@@ -228,6 +250,14 @@ def leaves_of(
             number = pc.cast(column, pa.float64(), safe=False)  # beyond 2**53 as the nearest double, not an error
             leaves[name] = Dual(np.asarray(number.to_numpy(zero_copy_only=False)), {})
     return leaves
+
+
+def _of_moment(leaf: exp.Expr, node: exp.Expr) -> QueryError:
+    return QueryError(
+        f"{leaf.sql()} is a date or a timestamp, which is shown, compared, or, as a date, subtracted from another; to "
+        f"compute with it in {node.sql()}, write the same statistic of a number, such as "
+        "DATE_DIFF('day', DATE '2020-01-01', d)"
+    )
 
 
 def _ungrouped(column: exp.Column) -> Values:
