@@ -145,6 +145,8 @@ class CheckedQuery:
         """The positions of the measures that an output column is read off; `QUANTILE` in front for a quantile."""
         each = len(self.levels[0].bounded.measures)
         slopes = self._row.shape(column).slopes
+        if not each:
+            return (QUANTILE,)
         return tuple(sorted({i if i == QUANTILE else i % each for i in slopes}))
 
     def windowed(self, column: str) -> bool:

@@ -52,6 +52,17 @@ STATISTICS = (
     case("SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY {price}) FROM orders", "quantiles", within=1.0),
     case(f"SELECT city, MEDIAN({{age}}) FROM customers{_CITY} GROUP BY city", "quantiles", within=2.0),
     case("SELECT MIN({age}), MAX({age}) FROM customers", "quantiles", within=2.0),
+    case(
+        "SELECT MAX(GREATEST(LEAST(joined, DATE '2023-01-01'), DATE '2020-01-01')) - "
+        "MIN(GREATEST(LEAST(joined, DATE '2023-01-01'), DATE '2020-01-01')) FROM customers",
+        "quantiles",
+        within=8.0,
+    ),
+    case(
+        "SELECT CASE WHEN MEDIAN(GREATEST(LEAST(seen_at, TIMESTAMP '2024-01-01'), TIMESTAMP '2020-01-01')) > "
+        "TIMESTAMP '2020-01-02 03:00:00' THEN 1 ELSE 0 END FROM visits",
+        "quantiles",
+    ),
     case("SELECT MEDIAN({seconds}), AVG({seconds}) FROM visits", "quantiles", within=4.0),
     case(
         f"SELECT status, COUNT(DISTINCT customer_id) AS n FROM orders{_STATUS} GROUP BY status ORDER BY n DESC LIMIT 1",
