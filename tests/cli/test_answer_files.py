@@ -110,7 +110,7 @@ def test_what_cannot_be_written_is_refused_before_the_charge(cli: Any) -> None:
 
 def test_a_plot_of_nothing_is_refused_before_the_charge(cli: Any) -> None:
     query = "SELECT region FROM visits GROUP BY region HAVING COUNT(*) > 3"
-    assert "no column of the answer has noise" in refused(cli, "--plot", "a.svg", query=query)
+    assert "no number of the answer has noise" in refused(cli, "--plot", "a.svg", query=query)
 
 
 def test_a_plot_without_its_extra_is_refused_before_the_charge(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:

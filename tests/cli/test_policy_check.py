@@ -78,7 +78,7 @@ def test_what_is_said_is_what_queries_may_do(cli: Any) -> None:
     for column in tables["orders"]["columns"]:
         name = column["name"]
         for sql, may in (
-            (f"SELECT SUM({name}) AS s FROM orders", column["numbers"]),
+            (f"SELECT SUM({name}) AS s, AVG({name}) AS a FROM orders", column["numbers"]),
             (f"SELECT COUNT(*) AS n FROM orders GROUP BY {name}", column["group_by"] not in ("expression", "person")),
             (f"SELECT COUNT({name}) AS n FROM orders WHERE {name} IS NOT NULL", True),
         ):

@@ -201,7 +201,7 @@ _WITNESSES = (
     "SELECT HASH(name) FROM patients",
     "SELECT SUM(HASH(person)) FROM patients",
     "SELECT RESERVOIR_QUANTILE(cost, 0.5) FROM patients",
-    "SELECT FSUM(cost) FROM patients",
+    "SELECT KURTOSIS(cost) FROM patients",
     "SELECT SUM(DISTINCT person) FROM patients",
     "SELECT COUNT(* EXCLUDE (name)) FROM patients",
     "SELECT COUNT(COLUMNS('.*')) FROM patients",

@@ -81,7 +81,7 @@ def _with_top(tokens: list[Token]) -> list[Token]:
     Elsewhere, and before a comma or FROM, TOP is a name like any other.
 
     >>> [token.token_type.name for token in _with_top(DUCKDB.tokenize("SELECT TOP 3 top FROM t"))]
-    ['SELECT', 'TOP', 'NUMBER', 'TOP', 'FROM', 'VAR']
+    ['SELECT', 'TOP', 'NUMBER', 'VAR', 'FROM', 'VAR']
     """
     kinds = [token.token_type for token in tokens]
     for i, token in enumerate(tokens):

@@ -35,7 +35,7 @@ def windows_of(select: exp.Select) -> dict[str, exp.Window]:
 def is_window_function(node: exp.Expr) -> bool:
     """Whether a function stands before OVER, perhaps with a FILTER between: it reads released rows, not people's.
 
-    >>> window = exp.maybe_parse("SUM(COUNT(*)) OVER ()", into=exp.Window)
+    >>> window = exp.maybe_parse("SELECT SUM(COUNT(*)) OVER ()", into=exp.Select).expressions[0]
     >>> is_window_function(window.this), is_window_function(window.this.this)
     (True, False)
     """
