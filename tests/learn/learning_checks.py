@@ -410,9 +410,10 @@ def check_masks() -> None:
     """Each row of each step has a mask of its own, by coins of the door. False alarm below 1e-9."""
     net, seen = nn.Sequential(nn.Linear(3, 64), learn.Dropout(0.5), nn.Linear(64, 2)), list[Tensor]()
     net[1].register_forward_hook(lambda _, given, out: seen.append(given[0].detach() * 2 == out.detach()))
-    trained(rows_of(None), net=net, loss=lambda out, y: squares(out, y) + 0 * out.sum(1))
+    places = 32  # of fewer rows, some processors add up products in an order that depends on the place
+    trained(rows_of(None), net=net, loss=lambda out, y: squares(out, y) + 0 * out.sum(1), places=places)
     masks = torch.cat(seen[-STEPS:])  # a microbatch of each step at least
-    assert len(masks.unique(dim=0)) == len(masks) == 4 * STEPS, "two rows have one mask"
+    assert len(masks.unique(dim=0)) == len(masks) == places * STEPS, "two rows have one mask"
     assert abs(float(masks.double().mean()) - 0.5) < 0.12, "masks are no fair coins"
 
     class Shared(nn.Module):
