@@ -87,8 +87,8 @@ def policy() -> dict[str, Any]:
         "budget": {"epsilon": 10**14, "delta": 0.9},
         "tables": {
             "customer": private("c_custkey", 1, customer),
-            "orders": private("o_custkey", 40, orders),
-            "lineitem": private("l_orderkey -> orders.o_orderkey", 160, lineitem),
+            "orders": private("o_custkey", 50, orders),
+            "lineitem": private("l_orderkey -> orders.o_orderkey", 200, lineitem),
             "nation": public("n_nationkey", n_nationkey=NUMBER, n_name=TEXT, n_regionkey=NUMBER, n_comment=TEXT),
             "region": public("r_regionkey", r_regionkey=NUMBER, r_name=TEXT, r_comment=TEXT),
             "part": public("p_partkey", **part),
