@@ -39,8 +39,8 @@ class Existence:
         Whether there must be no such row. Then also a row of which the comparison is null counts as one:
         ``x NOT IN (…)`` is not true where x or a value is null.
     operands, compares
-        What is compared with the columns of the sub-query, one by one, and how: the operand is on the left. None for
-        EXISTS.
+        What is compared with the columns of the sub-query, one by one, and how: the operand is on the left. EXISTS
+        has no operands.
     word
         The condition as it is written, for messages.
     """
@@ -58,8 +58,8 @@ def existence(condition: exp.Expr) -> Existence | None:
     A condition with ALL is the negation of its opposite with ANY, in the logic of three values as in that of two.
 
     >>> condition = exp.maybe_parse("x <= ALL (SELECT y FROM s)")
-    >>> found = existence(condition)
-    >>> found.missing, found.compares.__name__, found.query.sql()
+    >>> test = existence(condition)
+    >>> test.missing, test.compares.__name__, test.query.sql()
     (True, 'GT', 'SELECT y FROM s')
     """
     node, missing = condition.unnest(), False

@@ -277,8 +277,7 @@ def _unknown(
 ) -> ErrorShape:
     """The error of a column that hangs on the noise in a way that is not known."""
     read = [aggregates[leaf.name] for leaf in written.find_all(exp.Placeholder)]
-    summed = [each for each in read if each.quantile is None]
-    positions = {i + level * measures for each in summed for i in each.measures for level in range(levels)}
+    positions = {i + level * measures for each in read for i in each.measures for level in range(levels)}
     if any(each.quantile is not None for each in read):
         positions.add(QUANTILE)
     return ErrorShape({i: np.full(rows, np.nan) for i in positions}, linear=False, cap=None)
