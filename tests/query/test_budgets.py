@@ -18,7 +18,7 @@ import discreet as dp
 from discreet.mechanisms import DiscreteLaplace, Gaussian, PartitionSelection, ThresholdedCounts
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss, MuLoss, RhoLoss, as_mu, as_rho, budget_of
-from discreet.query import Plan, assume_rows, make_plan
+from discreet.query import Plan, assumed, make_plan
 from discreet.query._plan import with_spend
 from discreet.query.budget._calibrate import calibrate, column_slopes
 from discreet.query.budget._noise import CountThreshold
@@ -432,5 +432,5 @@ def test_an_earlier_release_stands_for_the_data() -> None:
 
 
 def test_rows_still_are_an_assumption() -> None:
-    plan = replace(make_plan("SELECT STDDEV(x) AS d FROM t", POLICY, dp.pure(1)), rows=assume_rows({"rows": 10**6}))
+    plan = replace(make_plan("SELECT STDDEV(x) AS d FROM t", POLICY, dp.pure(1)), rows=assumed({"rows": 10**6})[0])
     assert 0 < (plan.error("d") or 0) < 10

@@ -14,7 +14,7 @@ import pytest
 import discreet as dp
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
-from discreet.query import assume_rows, draw, make_plan
+from discreet.query import assumed, draw, make_plan
 from discreet.query.measures._bounded import Group
 
 PLANS = Path(__file__).parent / "golden" / "plans.txt"
@@ -38,7 +38,7 @@ def explain(head: str, clinic_policy: Any) -> str:
         policy = policy.model_copy(update={"relation": "substitute"})
     rows = next((int(word.removeprefix("rows=")) for word in words if word.startswith("rows=")), None)
     spend = next((SPENDS[word] for word in words if word in SPENDS), None)
-    plan = replace(make_plan(query, policy, spend), rows=assume_rows({"rows": rows} if rows else None))
+    plan = replace(make_plan(query, policy, spend), rows=assumed({"rows": rows} if rows else None)[0])
     return plan.explain()
 
 
@@ -97,7 +97,7 @@ def test_errors_and_assumptions_that_make_no_sense(policy: Policy) -> None:
     wrong: list[Any] = [5, 0, "x", "", [("rows", 1)], object(), {"rows": 10**400}, {1: 2}, {"rows": None}]
     for assume in ({"rows": 0}, {"rows": True}, {"rows": 1.5}, {"row": 1}, {"rows": 1, "x": 2}, *wrong):
         with pytest.raises(dp.ParameterError, match="rows"):
-            assume_rows(assume)
+            assumed(assume)
 
 
 def test_a_plan_without_a_spend_has_no_noise(policy: Policy) -> None:

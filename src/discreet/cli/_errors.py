@@ -95,6 +95,7 @@ _OPTIONS = {
 
 _WORDS = {
     'assume={"rows": n}': "--assume-rows N".ljust(18),  # as long, since it stands in columns
+    'assume={"max_rows": n}': "--assume-cap N".ljust(22),
     "key=…, or --key-file FILE on the command line": "--key-file FILE",
     ", dp.gaussian(noise)": "",  # a spend that has no option
     "Session.plan(query).explain()": "`discreet plan`",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LONGEST_QUERY",
+    "CapOption",
     "DataOption",
     "DeltaOption",
     "EpsilonOption",
@@ -181,6 +182,17 @@ RowsOption = Annotated[
         max=10**15,
         show_default=False,
         help="A public guess of the number of rows, for the errors of averages. Default: none.",
+    ),
+]
+CapOption = Annotated[
+    int | None,
+    typer.Option(
+        "--assume-cap",
+        metavar="N",
+        min=1,
+        max=1_000_000,
+        show_default=False,
+        help='A guess of the cap on a person\'s rows, where the policy says max_rows = "auto". Default: none.',
     ),
 ]
 SaveOption = Annotated[

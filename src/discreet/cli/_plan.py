@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 
 from discreet.cli._errors import in_options
 from discreet.cli._options import (
+    CapOption,
     DeltaOption,
     EpsilonOption,
     FileOption,
@@ -66,6 +66,7 @@ def plan(  # noqa: PLR0913 — an option each
     mu: MuOption = None,
     delta: DeltaOption = None,
     assume_rows: RowsOption = None,
+    assume_cap: CapOption = None,
     form: FormatOption = Format.table,
     level: LevelOption = 0.95,
     account: AccountOption = None,
@@ -77,7 +78,7 @@ def plan(  # noqa: PLR0913 — an option each
         from discreet.cli._options import source_of, spend_of
         from discreet.cli._pandas import spare_pandas
         from discreet.policy import load_policy
-        from discreet.query import make_plan
+        from discreet.query import assuming, make_plan
 
         spare_pandas(data or ())
         spend = spend_of(epsilon, rho, mu, delta)
@@ -85,7 +86,10 @@ def plan(  # noqa: PLR0913 — an option each
         sql = sql_of(sql, file)
         facts = load_policy(policy)
         with _source(source_of(data) if data else None, facts) as read:
-            checked = replace(make_plan(sql, facts, spend, read), rows=assume_rows)
+            given = {"rows": assume_rows, "max_rows": assume_cap}
+            checked = assuming(
+                make_plan(sql, facts, spend, read), {name: n for name, n in given.items() if n is not None}
+            )
         standing = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)
         if form is Format.table:
             from discreet.cli._output import print_table

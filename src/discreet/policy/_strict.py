@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetPydanticSchema,
+    StrictInt,
+    ValidatorFunctionWrapHandler,
+)
+from pydantic_core.core_schema import no_info_wrap_validator_function, plain_serializer_function_ser_schema
 
 from discreet.errors import ParameterError
 from discreet.rational import rational
 from discreet.reprs import source_repr
 
-__all__ = ["Cap", "Exact", "StrictModel", "exact"]
+__all__ = ["AUTO", "BoughtCap", "Cap", "Exact", "StrictModel", "exact"]
 
 _MAX_CAP = 1_000_000
 
@@ -26,6 +35,23 @@ def exact(value: object) -> Fraction:
 
 Exact = Annotated[Fraction, BeforeValidator(exact)]
 Cap = Annotated[StrictInt, Field(ge=1, le=_MAX_CAP)]
+
+AUTO: Literal["auto"] = "auto"
+"""In place of a cap: each query has a cap of its own, which is chosen for a part of its spend."""
+
+
+def _auto(value: object, cap: ValidatorFunctionWrapHandler) -> object:
+    return AUTO if value == AUTO else cap(value)
+
+
+BoughtCap = Annotated[
+    int | Literal["auto"],
+    GetPydanticSchema(
+        lambda _, handler: no_info_wrap_validator_function(
+            _auto, handler(Cap), serialization=plain_serializer_function_ser_schema(lambda cap: cap)
+        )
+    ),
+]
 
 
 class StrictModel(BaseModel):

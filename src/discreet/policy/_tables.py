@@ -8,8 +8,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictBool, model_validator
 
+from discreet.errors import QueryError
 from discreet.policy._column import Column
-from discreet.policy._strict import Cap, StrictModel
+from discreet.policy._strict import AUTO, BoughtCap, Cap, StrictModel
 from discreet.privacy import Relation
 
 __all__ = ["DeclaredGraph", "PersonPath", "Table"]
@@ -40,12 +41,13 @@ class Table(StrictModel):
     path to the table that knows, ``"order_id -> orders.id"``, or ``"ends"`` (both ends of an edge, in a graph that
     protects people). A public table has no unit. `key` names the column, if there is one, that no two rows share; in a
     table about people it says that what the column names has one owner, so that a sub-query may group by it.
+    ``max_rows = "auto"`` leaves the cap on rows of one person to each query, which chooses one for a part of its spend.
     """
 
     unit: Annotated[str, Field(min_length=1)] | None = None
     public: StrictBool = False
     key: str | None = None
-    max_rows: Cap | None = None
+    max_rows: BoughtCap | None = None
     max_groups: Cap | None = None
     columns: dict[str, Column]
 
@@ -72,8 +74,8 @@ class Table(StrictModel):
         elif self.max_rows is None:
             whom = "person" if self.path else self.unit
             raise ValueError(
-                f"max_rows is missing: say how many rows of one {whom} may count, for example max_rows = 5; "
-                'or, if every row is another person, unit = "rows"'
+                f"max_rows is missing: say how many rows of one {whom} may count, for example max_rows = 5, "
+                'or "auto" for a cap that each query buys; or, if every row is another person, unit = "rows"'
             )
         return self
 
@@ -114,8 +116,17 @@ class Table(StrictModel):
 
     @property
     def rows_per_unit(self) -> int:
-        """The most rows that one unit contributes."""
+        """The most rows that one unit contributes. Raises `QueryError` where each query chooses a cap of its own."""
+        if self.max_rows == AUTO:
+            raise QueryError(
+                'max_rows = "auto" is a cap that a query in SQL chooses; for anything else write a number in the policy'
+            )
         return 1 if self.max_rows is None else self.max_rows
+
+    @property
+    def buys_cap(self) -> bool:
+        """Whether each query chooses a cap on rows of its own, for a part of its spend."""
+        return self.max_rows == AUTO
 
     @property
     def groups_per_unit(self) -> int:

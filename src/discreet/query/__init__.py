@@ -5,7 +5,7 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 
 from discreet.query._bias import plan_with_bias
 from discreet.query._certificate_levels import LEVEL, level_to_json, recompute_level_loss, section
-from discreet.query._checked_query import Bias, assume_rows
+from discreet.query._checked_query import Bias, assumed
 from discreet.query._plan import Plan, assuming
 from discreet.query._plan_table import PlanTable, ShownTable
 from discreet.query._planner import make_plan
@@ -141,7 +141,7 @@ __all__ = [
     "Sum",
     "TopKeys",
     "Total",
-    "assume_rows",
+    "assumed",
     "assuming",
     "bind",
     "category_column",

@@ -14,11 +14,12 @@ from sqlglot import exp, parse_one
 
 from discreet.errors import QueryError
 from discreet.policy import Policy
-from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, budget_of
+from discreet.privacy import Loss
 from discreet.query._checked_query import BiasPart, BiasPlan
 from discreet.query._plan import Plan, with_spend
 from discreet.query._planner import make_plan
 from discreet.query._public_keys import ReadPublic
+from discreet.query.budget._calibrate import part_of
 from discreet.query.measures._measures import Product, Sum
 from discreet.query.parse._ibis import Query
 from discreet.query.relations._nodes import Joined, Limited, Relation, Scan, unlimited
@@ -46,6 +47,11 @@ def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None, read
     to estimate, or nothing that can be, and what `make_plan` raises.
     """
     bare = make_plan(query, policy, None, read)
+    if bare.cap is not None:
+        raise QueryError(
+            "bias=True is for caps that the policy has as numbers; a query that chooses its cap says what it cuts off: "
+            'leave bias=True out, or write a number in place of max_rows = "auto"'
+        )
     asked = [each for each in (_clipped(bare), _dropped(bare, policy)) if each is not None]
     if not asked:
         raise QueryError(
@@ -55,12 +61,12 @@ def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None, read
     bought: list[BiasPlan] = []
     for select, parts, rows in asked:
         seen = _seeing(policy, rows)
-        share = None if spend is None else _part(spend, _SHARE / len(asked), keeps_delta=False)
+        share = None if spend is None else part_of(spend, _SHARE / len(asked), keeps_delta=False)
         estimates = _estimate_plan(select, seen, share)
         if rows == 1 and not _same_rows(estimates, bare):
             raise QueryError(_NOT_THIS)
         bought.append(BiasPlan(estimates, parts))
-    plan = bare if spend is None else with_spend(bare, _part(spend, 1 - _SHARE, keeps_delta=True))
+    plan = bare if spend is None else with_spend(bare, part_of(spend, 1 - _SHARE, keeps_delta=True))
     return replace(plan, bias=tuple(bought), spend=spend)
 
 
@@ -191,15 +197,3 @@ def _seeing(policy: Policy, rows: int) -> Policy:
         for name, table in policy.tables.items()
     }
     return policy.model_copy(update={"tables": tables})
-
-
-def _part(spend: Loss, share: Fraction, *, keeps_delta: bool) -> Loss:
-    name, (main, *rest) = budget_of(spend)
-    delta = sum(rest, Fraction(0)) if keeps_delta else Fraction(0)
-    match name:
-        case "rho":
-            return RhoLoss(main * share, delta)
-        case "mu":
-            return MuLoss(main * share, delta)
-        case _:
-            return ApproxLoss(main * share, delta) if delta else PureLoss(main * share)

@@ -15,10 +15,11 @@ from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
-from discreet.privacy import Loss, Unit, to_json
+from discreet.privacy import ApproxLoss, Loss, Unit, to_json
 from discreet.query._public_keys import keys_digest
 from discreet.query.budget._calibrate import typical
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_loss, top_keys_to_json
+from discreet.query.caps._choice import SHARE, CapChoice
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group, GroupKey, check_slopes, public_groups
 from discreet.query.passes._windows import check_size, windows_of
@@ -26,7 +27,7 @@ from discreet.query.results._answer import QUANTILE, Answer, answer, is_steady
 from discreet.release import json_digest
 from discreet.reprs import shortened
 
-__all__ = ["FORMAT", "Bias", "BiasPart", "BiasPlan", "CheckedQuery", "assume_rows", "bias_lines", "bias_to_json"]
+__all__ = ["FORMAT", "Bias", "BiasPart", "BiasPlan", "CheckedQuery", "assumed", "bias_lines", "bias_to_json"]
 
 
 FORMAT = 2
@@ -71,7 +72,8 @@ class BiasPlan:
 class CheckedQuery:
     """A checked query. Making one costs nothing and touches no data.
 
-    It has one level for each of its grouping sets, which are paid for one by one; most queries have one level.
+    It has one level for each of its grouping sets, which are paid for one by one; most queries have one level. Where it
+    chooses its `cap`, the levels are those under the one that is chosen or assumed, and until then under a cap of 1.
     """
 
     sql: str
@@ -84,6 +86,7 @@ class CheckedQuery:
     currency: str | None = None
     before: Answer | None = field(default=None, compare=False)
     bias: tuple[BiasPlan, ...] = ()
+    cap: CapChoice | None = None
     _one_row: list[Answer] = field(default_factory=list[Answer], init=False, compare=False, repr=False)
 
     def __repr__(self) -> str:
@@ -99,7 +102,7 @@ class CheckedQuery:
         """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
 
         Where keys are chosen before noise, of the choice as well; of groups that follow from types and bounds; of what
-        estimates the bias if anything does.
+        estimates the bias if anything does; of the caps that may be chosen.
         """
         content: dict[str, object] = {
             "format": FORMAT,
@@ -119,16 +122,24 @@ class CheckedQuery:
                 [each.plan.sql for each in self.bias],
                 [None if loss is None else to_json(loss) for loss in losses],
             ]
+        if self.cap is not None:
+            content["caps"] = [str(SHARE), list(self.cap.caps[: self.cap.affordable])]
         return json_digest(content)
 
     @property
     def all_levels(self) -> tuple[Level, ...]:
-        """The levels of the query, and after them those that estimate its bias."""
-        return (*self.levels, *(level for each in self.bias for level in each.plan.levels))
+        """The levels of the query, and after them what chooses its cap and those that estimate its bias."""
+        chooses = () if self.cap is None else (self.cap.level,)
+        return (*self.levels, *chooses, *(level for each in self.bias for level in each.plan.levels))
 
     @property
     def loss(self) -> Loss | None:
-        """What running the plan will charge; None without a spend."""
+        """What running the plan will charge; None without a spend.
+
+        Where it chooses its cap, all of the δ of a spend in (ε, δ), as some cap may call for noise that takes it.
+        """
+        if self.cap is not None and isinstance(self.spend, ApproxLoss):
+            return self.spend
         return level_loss(self.all_levels)
 
     @property
@@ -180,12 +191,15 @@ class CheckedQuery:
         deviation, is taken at values spread over their bounds instead. Where a public key is a factor of the answer,
         the half-width is that of the widest key, and of several grouping sets that of the widest. None for what hangs
         on a quantile: `explain` has its error in rank. Under ``assume=release`` the half-width is that of the widest
-        row that was released then, with its values and the noise of this plan. What is not linear in the noise is taken
+        row that was released then, with its values and the noise of this plan. Where the plan chooses a cap, None
+        unless one is assumed: ``assume={"max_rows": n}``. What is not linear in the noise is taken
         to first order, which is too little where the noise is as large as a count. Raises `ParameterError` without a
         spend.
         """
         if self.loss is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
+        if self.cap is not None and self.cap.chosen is None:
+            return None
         if self.before is not None:
             return _widest(replace(self.before, noises=self._noises(), basis=None), column, level)
         named = [item for item in self.select.expressions if item.alias == column] or self.select.expressions
@@ -288,17 +302,18 @@ def _widest(result: Answer, column: str, level: float) -> float | None:
     return None if np.isnan(halves).all() else float(np.nanmax(halves))
 
 
-def assume_rows(assume: Mapping[str, int] | None) -> int | None:
-    """The public number of rows in `assume`; raises `ParameterError` on anything else in it."""
-    given = {"rows": None} if not isinstance(assume, Mapping | None) else dict(assume or {})  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not given:
-        return None
-    rows = given.get("rows") if set(given) == {"rows"} else None
-    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= _MOST_ROWS:
+def assumed(assume: Mapping[str, int] | None) -> tuple[int | None, int | None]:
+    """The public number of rows in `assume`, and the cap; raises `ParameterError` on anything else in it."""
+    given = {"": 0} if not isinstance(assume, Mapping | None) else dict(assume or {})  # pyright: ignore[reportUnnecessaryIsInstance]
+    counts: list[object] = [given.get("rows", 1), given.get("max_rows", 1)]
+    right = all(isinstance(n, int | np.integer) and not isinstance(n, bool) and 1 <= n <= _MOST_ROWS for n in counts)
+    if not right or not given.keys() <= {"rows", "max_rows"}:
         raise ParameterError(
-            'assume takes {"rows": n} with a whole number n from 1 to 10**15, or an earlier release of the query'
+            'assume takes {"rows": n} with a whole number n from 1 to 10**15, {"max_rows": n} for a cap that a query '
+            "chooses, or an earlier release of the query"
         )
-    return int(rows)
+    rows, most = (None if name not in given else int(given[name]) for name in ("rows", "max_rows"))
+    return rows, most
 
 
 def bias_lines(asked: Sequence[BiasPlan], level: float) -> list[str]:

@@ -11,6 +11,7 @@ from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Thr
 from discreet.privacy import ApproxLoss, in_words
 from discreet.query._checked_query import CheckedQuery, bias_lines
 from discreet.query.budget._noise import NEARLY_ALWAYS, CountThreshold, KeyDiscovery, Level, Noise, NoiseMechanism
+from discreet.query.caps._choice import SHARE, CapChoice
 from discreet.query.functions._moments import DAY, moment_at
 from discreet.query.measures._bounded import GroupKey, public_groups
 from discreet.query.measures._histograms import Histogram, ValueKind
@@ -22,7 +23,9 @@ from discreet.rational import decimal_text
 from discreet.sensitivity import Norms
 
 __all__ = [
+    "DEPENDS_ON_CAP",
     "NO_BAR",
+    "cap_lines",
     "column_lines",
     "explain",
     "missing_keys",
@@ -122,8 +125,14 @@ def column_lines(plan: CheckedQuery, level: float) -> list[str]:
     return [f"{first:<{widths[0]}}  {second:<{widths[1]}}  {third}" for first, second, third in cells]
 
 
+DEPENDS_ON_CAP = 'depends on the cap; plan with assume={"max_rows": n}'
+"""What stands in place of a half-width before a cap is chosen."""
+
+
 def _half_width(plan: CheckedQuery, column: str, level: float) -> str:
     half = plan.error(column, level)
+    if plan.cap is not None and plan.cap.chosen is None:
+        return DEPENDS_ON_CAP
     if half is not None:
         return f"± {'~' if plan.approximate(column) else ''}{half:.4g}"
     if plan.barless(column):
@@ -190,6 +199,8 @@ def explain(plan: CheckedQuery, level: float = 0.95) -> str:
     several = len(plan.levels) > 1
     if several:
         lines.append(f"{len(plan.levels)} grouping sets, one after the other, each with an even share of the spend.")
+    if plan.cap is not None:
+        lines += cap_lines(plan.cap)
     for each in plan.levels:
         lines += ["", _title(each)] if several else []
         lines += _level(plan, each)
@@ -208,6 +219,16 @@ def explain(plan: CheckedQuery, level: float = 0.95) -> str:
     return "\n".join(lines)
 
 
+def cap_lines(cap: CapChoice) -> list[str]:
+    """How a query chooses its cap, in a line."""
+    caps = cap.caps[: cap.affordable]
+    few = ", ".join(f"{each:,}" for each in caps[:4])
+    listed = few if len(caps) <= 4 else f"{few}, …, {caps[-1]:,}"
+    share = decimal_text(100 * SHARE)
+    how = f"by how many people have how many rows, counted with noise for {share} % of the spend"
+    return [f"Cap on a person's rows: one of {listed}, chosen {how}."]
+
+
 def _title(level: Level) -> str:
     keys = ", ".join(key.name for key in level.bounded.keys) or "all rows together"
     return f"By {keys}:" if level.noise is None else f"By {keys}, for {in_words(level.noise.loss)}:"
@@ -218,7 +239,8 @@ def _level(plan: CheckedQuery, level: Level) -> list[str]:
     bounded, lines = level.bounded, list[str]()
     if plan.unit.name is not None:
         groups = "" if bounded.max_groups is None else f" and {_count(bounded.max_groups, 'group')}"
-        lines.append(f"Caps: at most {_count(bounded.max_rows, 'row')}{groups} of one person count.")
+        supposed = "" if plan.cap is None else "if that is the cap that is chosen, "
+        lines.append(f"Caps: {supposed}at most {_count(bounded.max_rows, 'row')}{groups} of one person count.")
         lines += [_limit(node) for node in walked(bounded.relation) if isinstance(node, Limited)]
     for key in bounded.keys:
         public = key_words(key)

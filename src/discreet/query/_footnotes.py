@@ -45,6 +45,7 @@ def footnotes(certificate: Mapping[str, Any], words: AnswerWords, noisy: Sequenc
     texts = {text for column in noisy for text in column}
     lines = [
         *_missing_groups(certificate),
+        *_cut(certificate),
         *(f"{name} is the {words.columns[name]}: the outermost value is one person's own" for name in words.outermost),
     ]
     if _NULL in texts:
@@ -55,6 +56,15 @@ def footnotes(certificate: Mapping[str, Any], words: AnswerWords, noisy: Sequenc
     if any(text.endswith(ALL_NOISE) for text in texts):
         lines.append(f"{ALL_NOISE} no larger than its noise: it may be all noise")
     return lines
+
+
+def _cut(certificate: Mapping[str, Any]) -> list[str]:
+    """The cap that the query chose, and how many people have more rows than count."""
+    cap = certificate.get("cap")
+    if not isinstance(cap, Mapping):
+        return []
+    chosen = cast("Mapping[str, Any]", cap).get("chosen")
+    return [f"of one person at most {chosen:,} rows count, as noisy counts of people by their rows called for"]
 
 
 def _missing_groups(certificate: Mapping[str, Any]) -> list[str]:

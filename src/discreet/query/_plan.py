@@ -5,23 +5,25 @@ What is and is not guaranteed: ``proofs/budgets.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
 
 from discreet.errors import ParameterError
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, budget_of
-from discreet.query._checked_query import CheckedQuery, assume_rows
+from discreet.query._checked_query import CheckedQuery, assumed
 from discreet.query._explain import explain, rank_error, rank_line
 from discreet.query._plan_table import PlanTable, plan_table
 from discreet.query._release import Release
-from discreet.query.budget._calibrate import calibrate, column_slopes, level_spends
+from discreet.query.budget._calibrate import calibrate, column_slopes, level_spends, part_of
+from discreet.query.budget._noise import Level
 from discreet.query.budget._top_k import top_rows
+from discreet.query.caps._choice import SHARE, CapChoice
 from discreet.query.results._intervals import check_level
 from discreet.rational import Number, rational
 
-__all__ = ["Plan", "assuming", "spend_for", "with_spend"]
+__all__ = ["Plan", "assuming", "spend_for", "with_chosen_cap", "with_spend"]
 
 
 Q = TypeVar("Q", bound=CheckedQuery)
@@ -32,9 +34,45 @@ def with_spend(plan: Q, spend: Loss) -> Q:
 
     Costs nothing and touches no data. Raises `ParameterError` for a spend that cannot buy the query.
     """
-    spends = level_spends(spend, [level.bounded.count_units for level in plan.levels])
-    slopes = column_slopes(plan.select, plan.levels, plan.aggregates)
-    levels = [
+    if plan.cap is None:
+        return replace(plan, levels=_bought(plan, plan.levels, spend), spend=spend)
+    cap, rest = plan.cap.bought(spend, plan.unit), part_of(spend, 1 - SHARE, keeps_delta=True)
+    levels = _bought(plan, cap.at(cap.chosen or 1, plan.unit), rest)
+    if cap.chosen is None:
+        cap = replace(cap, affordable=_affordable(plan, cap, rest))
+    return replace(plan, levels=levels, spend=spend, cap=cap)
+
+
+def with_chosen_cap(plan: Q, cap: CapChoice) -> Q:
+    """The plan of a query that chooses its cap, once it is chosen: what is answered, with the noise under that cap."""
+    assert plan.spend is not None
+    return with_spend(replace(plan, cap=cap), plan.spend)
+
+
+def _affordable(plan: CheckedQuery, cap: CapChoice, spend: Loss) -> int:
+    """How many of the caps leave the spend enough for noise under each of them; the first one does."""
+
+    def is_enough(place: int) -> bool:
+        try:
+            _bought(plan, cap.at(cap.caps[place], plan.unit), spend)
+        except ParameterError:
+            return False
+        return True
+
+    low, high = 0, len(cap.caps)
+    if is_enough(high - 1):
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_enough(middle) else (low, middle)
+    return high
+
+
+def _bought(plan: CheckedQuery, levels: Sequence[Level], spend: Loss) -> tuple[Level, ...]:
+    """Levels with the noise that the spend buys."""
+    spends = level_spends(spend, [level.bounded.count_units for level in levels])
+    slopes = column_slopes(plan.select, levels, plan.aggregates)
+    return tuple(
         replace(
             level,
             noise=calibrate(
@@ -43,12 +81,11 @@ def with_spend(plan: Q, spend: Loss) -> Q:
                 level.norms,
                 plan.unit,
                 here,
-                top_rows(plan.select, level.bounded, plan.aggregates) if len(plan.levels) == 1 else None,
+                top_rows(plan.select, level.bounded, plan.aggregates) if len(levels) == 1 else None,
             ),
         )
-        for level, share, here in zip(plan.levels, spends, slopes, strict=True)
-    ]
-    return replace(plan, levels=tuple(levels), spend=spend)
+        for level, share, here in zip(levels, spends, slopes, strict=True)
+    )
 
 
 _NAMES = ("pure", "approx", "rho", "mu")
@@ -157,6 +194,10 @@ def _check_column(plan: CheckedQuery, column: str, level: float) -> None:
     """Raise `ParameterError` unless the column has an error that is known before the data are."""
     if plan.error(column, level) is not None:
         return
+    if plan.cap is not None and plan.cap.chosen is None:
+        raise ParameterError(
+            f"the error of {column} depends on the cap that is chosen; plan with assume={{'max_rows': n}}"
+        )
     if plan.barless(column):
         raise ParameterError(f"{column} is a window over rows with noise, which has no error bar; name another column")
     if rank_line(plan, column, level):
@@ -235,15 +276,31 @@ class Plan(CheckedQuery):
 
 
 def assuming(plan: Plan, assume: Mapping[str, int] | Release | None) -> Plan:
-    """The plan under an assumption: a public number of rows, or the values of an earlier release of its query.
+    """The plan under an assumption: a public number of rows, a cap, or the values of an earlier release of its query.
 
-    Raises `ParameterError` for anything else, and for a release of another query or under other bounds.
+    Raises `ParameterError` for anything else, for a cap where the policy has them, and for a release of another query
+    or under other bounds.
     """
     if not isinstance(assume, Release):
-        return replace(plan, rows=assume_rows(assume))
+        rows, most = assumed(assume)
+        return replace(plan if most is None else _with_assumed_cap(plan, most), rows=rows)
     if assume.certificate.get("shape") != plan.shape:
         raise ParameterError(
             "assume takes an earlier release of the same query under the same bounds; this one answers "
             f"{assume.certificate.get('query')!r}"
         )
+    chosen = assume.certificate.get("cap")
+    if isinstance(chosen, Mapping):
+        plan = _with_assumed_cap(plan, int(chosen["chosen"]))
     return replace(plan, before=assume.answer)
+
+
+def _with_assumed_cap(plan: Plan, most: int) -> Plan:
+    if plan.cap is None:
+        raise ParameterError(
+            'assume={"max_rows": n} is for a query that chooses its cap; the policy has numbers for this one'
+        )
+    cap = replace(plan.cap, chosen=min(most, plan.cap.caps[-1]))
+    if plan.spend is not None:
+        return with_chosen_cap(plan, cap)
+    return replace(plan, cap=cap, levels=cap.at(cap.chosen or 1, plan.unit))

@@ -14,7 +14,7 @@ from discreet.errors import printable
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.privacy import in_words
 from discreet.query._checked_query import CheckedQuery
-from discreet.query._explain import NO_BAR, rank_error
+from discreet.query._explain import DEPENDS_ON_CAP, NO_BAR, rank_error
 from discreet.query.budget._noise import NEARLY_ALWAYS, Level, keys_of
 from discreet.query.measures._bounded import GroupKey
 from discreet.query.measures._measures import Product, Sum
@@ -150,6 +150,8 @@ def _noise(plan: CheckedQuery, column: str) -> str:
     """The noise that an output column is computed from, by laws, each scale in the unit of what it is added to."""
     if plan.loss is None:
         return ""
+    if plan.cap is not None and plan.cap.chosen is None:
+        return "depends on the cap"
     level, *others = plan.levels
     if others:
         return f"its own in each of {len(plan.levels)} grouping sets"
@@ -178,6 +180,8 @@ def _law(level: Level, position: int) -> tuple[str, list[str]]:
 def _error(plan: CheckedQuery, column: str, level: float) -> str:
     if plan.loss is None:
         return ""
+    if plan.cap is not None and plan.cap.chosen is None:
+        return "depends on the cap"
     half = plan.error(column, level)
     if half is not None:
         return f"± {'~' if plan.approximate(column) else ''}{half:,.4g}"
@@ -196,6 +200,8 @@ def _notes(plan: CheckedQuery, rows: Sequence[tuple[str, ...]]) -> list[str]:
     rough = "; ~ approximate" if any("± ~" in error for error in errors) else ""
     widest = ", in the widest of several sets" if len(plan.levels) > 1 else ""
     notes = [f"errors are half-widths of the noise{widest}{rough}; cost {in_words(plan.loss)}"]
+    if plan.cap is not None:
+        notes.append(f"one person's rows: {plan.cap.chosen:,} count, as assumed" if plan.cap.chosen else DEPENDS_ON_CAP)
     if plan.rows is None and plan.before is None and any("depends" in error for error in errors):
         notes.append('errors that depend on the data: plan with assume={"rows": n}; more in explain()')
     return notes

@@ -14,6 +14,7 @@ from discreet.privacy import Loss, budget_of
 from discreet.query._plan import Plan, with_spend
 from discreet.query._public_keys import PublicGroups, ReadPublic
 from discreet.query.budget._noise import Level, keys_of
+from discreet.query.caps._choice import cap_choice
 from discreet.query.expressions._bounded_keys import bounded_key, remaining_groups
 from discreet.query.expressions._domains import domain, key_type
 from discreet.query.expressions._narrowing import Narrowing
@@ -25,7 +26,7 @@ from discreet.query.measures._bounded import (
     check_rows,
     public_groups,
 )
-from discreet.query.measures._footprint import with_bounded_footprint
+from discreet.query.measures._footprint import TooManyRows, with_bounded_footprint
 from discreet.query.measures._keys import check_number_of_keys, grouped_by_all, keys_by_name, without_constant_keys
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._ibis import Query, text_of
@@ -84,7 +85,39 @@ def make_plan(query: Query, policy: Policy, spend: Loss | None = None, read: Rea
     buy the query.
     """
     with refusals():
-        return _make_plan(parse(text_of(query)), policy, spend, read)
+        select = parse(text_of(query))
+        plan = _with_bought_cap(select, policy, read) if _buys_cap(policy) else _make_plan(select, policy, read)
+        return plan if spend is None else with_spend(plan, spend)
+
+
+_MOST_ROWS = tuple(2**power for power in range(14, 5, -2))
+"""The largest caps that a query may choose: the first of them under which one person's rows fit what they may take."""
+
+
+def _buys_cap(policy: Policy) -> bool:
+    return any(table.buys_cap for table in policy.tables.values())
+
+
+def _with_bought_cap(select: exp.Select, policy: Policy, read: ReadPublic | None) -> Plan:
+    """The plan of a query that chooses the cap on rows, where the policy leaves it to it; without a spend."""
+    for most in _MOST_ROWS:
+        tables = {
+            name: table.model_copy(update={"max_rows": most}) if table.buys_cap else table
+            for name, table in policy.tables.items()
+        }
+        capped = policy.model_copy(update={"tables": tables})
+        try:
+            plan = _make_plan(select.copy(), capped, read)
+        except TooManyRows:
+            if most == _MOST_ROWS[-1]:
+                raise
+            continue
+        bounded = plan.levels[0].bounded
+        if bounded.max_rows < most or not any(policy.tables[table].buys_cap for table in bounded.tables):
+            return plan
+        cap = cap_choice(plan.levels, plan.unit, capped)
+        return replace(plan, cap=cap, levels=cap.at(1, plan.unit))
+    raise AssertionError("the last of the caps is tried")
 
 
 @contextmanager
@@ -129,7 +162,7 @@ def _bound(select: exp.Select, policy: Policy) -> tuple[Owned, exp.Select, Colum
     return bound, select, binder.columns
 
 
-def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_public: ReadPublic | None) -> Plan:
+def _make_plan(select: exp.Select, policy: Policy, read_public: ReadPublic | None) -> Plan:
     bound, select, columns = _bound(select, policy)
     where = select.args.get("where")
     if where is not None:
@@ -184,7 +217,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_publ
     plan = Plan(canonical, named_keys, tuple(levels), aggregates, unit, None, currency=currency)
     plan.check_result()
     check_understood(select)
-    return plan if spend is None else with_spend(plan, spend)
+    return plan
 
 
 def canonical_select(select: exp.Select, scope: Scope) -> exp.Select:

@@ -13,7 +13,7 @@ from discreet.privacy import Loss, to_json
 from discreet.query._bias import plan_with_bias
 from discreet.query._certificate_levels import level_to_json
 from discreet.query._checked_query import bias_to_json
-from discreet.query._plan import Plan
+from discreet.query._plan import Plan, with_chosen_cap
 from discreet.query._planner import make_plan
 from discreet.query._public_keys import public_keys_to_json
 from discreet.query._release import Release
@@ -58,7 +58,12 @@ class PreparedSQL:
 
     def answer(self, context: ReleaseContext) -> Release:
         """The answer from noisy groups of each level and each estimate of bias; see `discreet.release.Prepared`."""
-        plan, groups = self.plan, noisy_groups(self.plan.all_levels, context)
+        plan = self.plan
+        if plan.cap is not None:
+            (people,) = noisy_groups([plan.cap.level], context)
+            plan = with_chosen_cap(plan, plan.cap.choose(people, plan.levels))
+        asked = [*plan.levels, *(level for each in plan.bias for level in each.plan.levels)]
+        groups = noisy_groups(asked, context)
         answer, biases = plan.finish(groups[: len(plan.levels)]), groups[len(plan.levels) :]
         statement = certificate_of(plan, self.hash, context.policy, answer, biases)
         return Release(answer, self.loss, context.certify(statement))
@@ -101,11 +106,22 @@ def certificate_of(
         **public_keys_to_json(plan.levels),
         "columns": {name: _read_off(plan, name) for name in plan.noisy},
         "rank_errors": {name: repr(rows) for name in plan.noisy if (rows := plan.rank_error(name)) is not None},
-        "bias": bias_to_json(plan.bias, biases) if plan.bias else None,
+        "bias": [*bias_to_json(plan.bias, biases), *_cut(plan)] or None,
         "bias_levels": [level_to_json(level) for each in plan.bias for level in each.plan.levels],
+        **({} if plan.cap is None else {"cap": plan.cap.to_json()}),
         "answer": values_digest(answer.table),
         "error_bars": bars_digest(*answer_to_stored(answer)),
     }
+
+
+def _cut(plan: Plan) -> list[dict[str, Any]]:
+    """What a chosen cap cuts off, as an estimate of bias is stated."""
+    if plan.cap is None:
+        return []
+    return [
+        {"columns": list(plan.noisy), "what": what, "estimate": repr(value), "error": repr(half), "at_least": at_least}
+        for what, value, half, at_least in plan.cap.cut()
+    ]
 
 
 def _read_off(plan: Plan, column: str) -> dict[str, Any]:

@@ -46,8 +46,11 @@ def _levels(certificate: Mapping[str, Any]) -> Iterator[tuple[str, Loss, Loss]]:
         raise LedgerError("this is not the certificate of a release that this version of discreet knows")
     names = LEVEL if kind == "query" else _SUGGESTED
     main, more = cast("list[object]", levels), cast("list[object]", extra)
-    for i, each in enumerate([*main, *more]):
-        part = f"part {i + 1} of {len(main)}" if i < len(main) else f"estimate of bias {i - len(main) + 1}"
+    parts = [(f"part {i + 1} of {len(main)}", each) for i, each in enumerate(main)]
+    parts += [(f"estimate of bias {i + 1}", each) for i, each in enumerate(more)]
+    if (cap := certificate.get("cap")) is not None:
+        parts.append(("the choice of the cap", section(cap, {"caps", "chosen", "level"})["level"]))
+    for i, (part, each) in enumerate(parts):
         try:
             level = section(each, names if i < len(main) else LEVEL)
             yield part, recompute_level_loss(level, relation), from_json(level["loss"])

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import typer
 
+from discreet.cli.policy._drafting import row_cap
 from discreet.cli.policy._skeleton import ColumnDraft, PolicyDraft, TableDraft, budget_section
 from discreet.errors import ParameterError, printable
 from discreet.policy import Column
@@ -49,7 +50,7 @@ def _table(table: TableDraft) -> TableDraft:
         rest = tuple(column for column in table.columns if column.name != unit)
         table = replace(table, unit=unit, columns=rest)
     if table.unit != "rows" and table.max_rows is None:
-        rows = _prompt(f"at most how many rows of one person count in {name}", _cap, None)
+        rows = _prompt(f"at most how many rows of one person count in {name}", row_cap, None)
         table = replace(table, max_rows=rows)
     return table
 
@@ -84,12 +85,6 @@ def _known(text: str, columns: dict[str, str]) -> str:
     if text.casefold() not in columns:
         raise ParameterError(f"there is no column {text!r}; there are {', '.join(columns.values())}")
     return columns[text.casefold()]
-
-
-def _cap(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1_000_000:
-        raise ParameterError("write a whole number from 1 to 1,000,000")
-    return int(text)
 
 
 def _epsilon(text: str) -> str:

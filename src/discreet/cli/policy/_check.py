@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.cli.policy._stored import Problem
     from discreet.engines import Declared
     from discreet.policy import Policy
+    from discreet.policy import Table as PolicyTable
 
 __all__ = ["EXAMPLES", "check"]
 
@@ -120,8 +121,8 @@ def _to_json(policy: Policy) -> dict[str, Any]:
                 "name": name,
                 "unit": table.unit,
                 "public": table.public,
-                "max_rows": None if table.public else table.rows_per_unit,
-                "max_groups": None if table.public else table.groups_per_unit,
+                "max_rows": None if table.public else table.max_rows if table.buys_cap else table.rows_per_unit,
+                "max_groups": None if table.public else table.max_groups if table.buys_cap else table.groups_per_unit,
                 "joins": list(join_conditions(policy, name)),
                 "graphs": [graph for graph, each in policy.graphs.items() if each.edges == name],
                 "columns": [
@@ -174,12 +175,22 @@ def _table_line(policy: Policy, name: str) -> str:
         words = "each row is another person"
     else:
         whose = table.unit if table.path else f"the person in {table.unit}"
-        some = f"{table.groups_per_unit:,} group{'' if table.groups_per_unit == 1 else 's'}"
-        groups = f" in {some}" if table.max_groups else ""
-        verb = "counts" if table.rows_per_unit == 1 else "count"
-        words = f"rows of {whose}; of one person at most {table.rows_per_unit:,} {verb}{groups}"
+        words = f"rows of {whose}; of one person {_caps(table)}"
     joins = list(join_conditions(policy, name))
     return f"{name}: {words}{'; joins ' if joins else ''}{', '.join(joins)}"
+
+
+def _caps(table: PolicyTable) -> str:
+    """How many rows of one person count, and in how many groups."""
+    if table.buys_cap:
+        groups = "" if table.max_groups is None else f" in {_groups(table.max_groups)} at most"
+        return f"as many count{groups} as a query in SQL chooses"
+    groups = f" in {_groups(table.groups_per_unit)}" if table.max_groups else ""
+    return f"at most {table.rows_per_unit:,} count{'s' if table.rows_per_unit == 1 else ''}{groups}"
+
+
+def _groups(number: int) -> str:
+    return f"{number:,} group{'' if number == 1 else 's'}"
 
 
 def _columns_table(policy: Policy, name: str, declared: Mapping[str, tuple[Declared, bool]]) -> Table:

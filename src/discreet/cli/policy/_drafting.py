@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from discreet.cli.policy._codebook import Codebook
 from discreet.cli.policy._skeleton import ColumnDraft, TableDraft
@@ -12,7 +13,7 @@ from discreet.engines import Declared
 from discreet.errors import DataError, ParameterError, printable
 from discreet.policy import Column
 
-__all__ = ["Decisions", "draft_tables", "match_types"]
+__all__ = ["Decisions", "draft_tables", "match_types", "row_cap"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,17 @@ class Decisions:
     units: Sequence[str] = ()
     tables: Sequence[str] | None = None
     columns: Sequence[str] | None = None
-    max_rows: int | None = None
+    max_rows: int | Literal["auto"] | None = None
     max_groups: int | None = None
+
+
+def row_cap(text: str) -> int | Literal["auto"]:
+    """A cap on the rows of one person as it is typed. Raises `ParameterError` for what is none."""
+    if text == "auto":
+        return "auto"
+    if not text.isdecimal() or not 1 <= int(text) <= 1_000_000:
+        raise ParameterError(f"write a whole number from 1 to 1,000,000 as the cap on rows, or auto, and not {text!r}")
+    return int(text)
 
 
 def match_types(

@@ -64,15 +64,13 @@ def init(  # noqa: PLR0913 — an option each
         ),
     ] = None,
     max_rows: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             "--max-rows",
-            metavar="N",
-            min=1,
-            max=1_000_000,
+            metavar="N|auto",
             show_default=False,
             rich_help_panel=_DECIDE,
-            help="At most this many rows of one person count.",
+            help="At most this many rows of one person count; with auto, as many as each query chooses.",
         ),
     ] = None,
     max_groups: Annotated[
@@ -157,7 +155,7 @@ def init(  # noqa: PLR0913 — an option each
     refused until it is decided.
     """
     from discreet.cli.policy._codebook import read_codebook
-    from discreet.cli.policy._drafting import Decisions, draft_tables, match_types
+    from discreet.cli.policy._drafting import Decisions, draft_tables, match_types, row_cap
     from discreet.cli.policy._next_steps import next_steps
     from discreet.cli.policy._skeleton import PolicyDraft, skeleton
     from discreet.engines import declared_tables
@@ -171,7 +169,7 @@ def init(  # noqa: PLR0913 — an option each
         unit or (),
         listed_names(tables, "--tables"),
         listed_names(columns, "--columns"),
-        max_rows,
+        None if max_rows is None else row_cap(max_rows),
         max_groups,
     )
     budget = _budget(epsilon, rho, mu, delta)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from discreet.errors import printable
 from discreet.policy import Column, column_to_toml, toml_key, toml_value
@@ -29,7 +30,7 @@ class TableDraft:
     name: str
     columns: tuple[ColumnDraft, ...]
     unit: str | None = None
-    max_rows: int | None = None
+    max_rows: int | Literal["auto"] | None = None
     max_groups: int | None = None
 
     @property
@@ -100,7 +101,7 @@ _UNIT = """\
 
 _CAPS = """\
 # How many rows of one person count, over all groups, and in how many groups of one query. Noise grows with both, and
-# rows beyond are left out: a few heavy users need not set them. max_groups may be left out.
+# rows beyond are left out: a few heavy users need not set them. "auto" lets each query in SQL choose. max_groups may be left out.
 """
 
 _TABLE = """\
@@ -176,7 +177,7 @@ def _decisions(table: TableDraft) -> Iterator[str]:
         return
     decide = '# DECIDE, unless unit = "rows".\n' if table.unit is None else "# DECIDE.\n"
     yield (decide if table.max_rows is None else "") + _CAPS
-    yield "# max_rows = 5\n" if table.max_rows is None else f"max_rows = {table.max_rows}\n"
+    yield "# max_rows = 5\n" if table.max_rows is None else f"max_rows = {toml_value(table.max_rows)}\n"
     yield "# max_groups = 2\n" if table.max_groups is None else f"max_groups = {table.max_groups}\n"
 
 

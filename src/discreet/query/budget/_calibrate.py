@@ -35,7 +35,7 @@ from discreet.query.results._answer import QUANTILE, answer
 from discreet.query.results._dual import Floats
 from discreet.sensitivity import Norms
 
-__all__ = ["Slopes", "calibrate", "column_slopes", "level_spends", "typical"]
+__all__ = ["Slopes", "calibrate", "column_slopes", "level_spends", "part_of", "typical"]
 
 
 _ROWS = 1_000
@@ -228,6 +228,12 @@ def level_spends(spend: Loss, private: Sequence[bool], shares: Sequence[Fraction
     return [
         _priced(name, main * part, delta if each else Fraction(0)) for each, part in zip(private, parts, strict=True)
     ]
+
+
+def part_of(spend: Loss, share: Fraction, *, keeps_delta: bool) -> Loss:
+    """So much of the ε, ρ or μ² of a spend, with all of its δ or none of it."""
+    name, (main, *rest) = budget_of(spend)
+    return _priced(name, main * share, sum(rest, Fraction(0)) if keeps_delta else Fraction(0))
 
 
 def _check_shown(selection: KeyDiscovery) -> None:

@@ -35,7 +35,7 @@ from discreet.query.relations._nodes import (
     walked,
 )
 
-__all__ = ["HELD_TEXT", "with_bounded_footprint"]
+__all__ = ["HELD_TEXT", "TooManyRows", "with_bounded_footprint"]
 
 _BUDGET = 2**27
 """Bytes that the rows of one unit may take in all steps together that multiply or widen them."""
@@ -52,10 +52,15 @@ _OWNER, _NUMBER, _DIGEST, _TEXT = 16, 9, 256, 4 * HELD_TEXT
 its row, in an order and among the others, and of a text: texts are cut where they are held."""
 
 
+class TooManyRows(QueryError):
+    """So many rows of a person as the policy's caps allow take more than one person may."""
+
+
 def with_bounded_footprint(request: BoundedAggregate, policy: Policy) -> BoundedAggregate:
     """The request with limits wherever one unit could make an engine hold more than its share.
 
-    Raises `QueryError` if what `max_rows` rows of a unit may need exceeds the budget.
+    Raises `TooManyRows` if what `max_rows` rows of a unit may need exceeds the budget, `QueryError` for rows that are
+    too wide.
     """
     joins = sum(isinstance(node, Joined) and _multiplies(node) for node in walked(request.relation))
     numbers = len(request.keys) + 3 * len(request.measures) + len(request.histograms)
@@ -282,8 +287,8 @@ def _sum(parts: Iterable[int | None]) -> int | None:
     return None if None in known else sum(part for part in known if part is not None)
 
 
-def _too_large(what: str, size: int, most: int) -> QueryError:
-    return QueryError(
+def _too_large(what: str, size: int, most: int) -> TooManyRows:
+    return TooManyRows(
         f"one person may have {what} here, which take up to {size:,} bytes where {most:,} are allowed, so that no "
         "person's rows decide whether a query ends; lower max_rows in the policy, ask for fewer columns, or group one "
         "side by the person in a sub-query first"
