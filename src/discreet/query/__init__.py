@@ -6,7 +6,7 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 from discreet.query._bias import plan_with_bias
 from discreet.query._certificate_levels import LEVEL, level_to_json, recompute_level_loss, section
 from discreet.query._checked_query import Bias, assumed
-from discreet.query._plan import Plan, assuming
+from discreet.query._plan import Plan, assuming, with_chosen_cap
 from discreet.query._plan_table import PlanTable, ShownTable
 from discreet.query._planner import make_plan
 from discreet.query._public_keys import ReadPublic, public_reader
@@ -187,4 +187,5 @@ __all__ = [
     "text_of",
     "type_in_policy",
     "walked",
+    "with_chosen_cap",
 ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mutants import sql_bounding, sql_keys, sql_noise, sql_statistics
+from mutants import sql_bounding, sql_caps, sql_keys, sql_noise, sql_statistics
 
 __all__ = ["MUTANTS"]
 
-MUTANTS = (*sql_bounding.MUTANTS, *sql_keys.MUTANTS, *sql_noise.MUTANTS, *sql_statistics.MUTANTS)
+MUTANTS = (*sql_bounding.MUTANTS, *sql_caps.MUTANTS, *sql_keys.MUTANTS, *sql_noise.MUTANTS, *sql_statistics.MUTANTS)

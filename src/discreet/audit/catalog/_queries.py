@@ -31,6 +31,7 @@ def sql_entries() -> tuple[SqlEntry, ...]:
         *_whole_tables(),
         *_moments(),
         *_people(),
+        *_chosen_caps(),
         *_public_keys(),
         *_private_keys(),
         *_substitutes(),
@@ -181,6 +182,22 @@ def _people() -> Iterator[SqlEntry]:
         policy=_policy(unit="u", max_rows=3, max_groups=1),
         note="8 rows in 3 groups, 1 counts",
     )
+
+
+def _chosen_caps() -> Iterator[SqlEntry]:
+    """A query that chooses its cap: a person with eight rows is in another of the counts that choose it."""
+    entry = partial(
+        SqlEntry,
+        policy=_policy(unit="u", max_rows="auto"),
+        spend=_EPSILON,
+        pair=_removed(*[_TOP] * 8),
+        note="the counts that choose the cap move by one, and the answer by as many rows as the cap",
+        samples=10_000,
+    )
+    yield entry("COUNT(*) under a chosen cap", "SELECT COUNT(*) AS n FROM t")
+    yield entry("SUM and AVG under a chosen cap", "SELECT SUM(x) AS s, AVG(x) AS a FROM t")
+    yield entry("COUNT(*) by public keys under a chosen cap", "SELECT k, COUNT(*) AS n FROM t GROUP BY k")
+    yield entry("COUNT(*) under a chosen cap, rho", "SELECT COUNT(*) AS n FROM t", spend=_RHO)
 
 
 def _public_keys() -> Iterator[SqlEntry]:

@@ -19,8 +19,9 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
     Every measure's own mechanism states it for the distance between the two databases' exact sums, under the salt of
     the query. It is what the pair truly loses if the output tells the noisy sums, else at least that. Quantiles
     state theirs for as many rows as the two databases differ by in the group, which bounds it; so does a choice of
-    keys, for its count's largest move, beside the noise of those keys that differ most. None where keys
-    are private, whose discovery has no closed form beside the noise. Costs no privacy. Raises as `Query.aggregate`.
+    keys, for its count's largest move, beside the noise of those keys that differ most. Where the query chooses its
+    cap, it is that of the counts that choose it and of the answer under a cap of 1. None where keys are private, whose
+    discovery has no closed form beside the noise. Costs no privacy. Raises as `Query.aggregate`.
 
     >>> import pyarrow as pa
     >>> from discreet.audit import query
@@ -35,7 +36,7 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
     plan, groups = query.aggregate(first)
     _, others = query.aggregate(second)
     losses: list[Loss] = []
-    for level, here, there in zip(plan.levels, groups, others, strict=True):
+    for level, here, there in zip(plan.all_levels, groups, others, strict=True):
         assert level.noise is not None
         if level.noise.selection is not None:
             return None

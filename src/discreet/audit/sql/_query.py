@@ -161,8 +161,8 @@ class Query:
         """One complete run: connect, plan, reserve, aggregate under a fresh salt, noise, finish, store.
 
         An answer is ``{"columns": text, "rows": {key: place}, "values": {(column, *key): value}}``, and where it has
-        ratios ``"slopes"`` too; a key is the tuple of a row's keys. A refusal, of whatever type and whatever it
-        depends on, is ``{"refused": type, "says": text}``.
+        ratios ``"slopes"`` too, and a ``"cap"`` where the query chose one; a key is the tuple of a row's keys. A
+        refusal, of whatever type and whatever it depends on, is ``{"refused": type, "says": text}``.
         """
         try:
             with front.connect(tables, self.policy) as session:
@@ -213,13 +213,14 @@ class Query:
             plan, groups = self.aggregate(tables)
         except Exception as error:  # noqa: BLE001 - what it says is the output
             return [refusal(error)] * size
-        noisy: list[list[list[Group]] | Output] = []
-        while len(noisy) < size:
-            noisy += _noisy(plan, groups, min(self.copies, size - len(noisy)))
-        return _finished(plan, noisy)
+        if plan.cap is not None:
+            return self._redrawn_under_caps(tables, plan, groups[-1], size)
+        return self._drawn_again(plan, groups, size)
 
     def aggregate(self, tables: Tables) -> tuple[Plan, list[list[Group]]]:
         """The plan and the exact sums of each level under this object's salt: as far as a run goes before noise.
+
+        Where it chooses its cap, those under a cap of 1, and last how many people have how many rows.
 
         Raises what the run would raise.
         """
@@ -235,9 +236,41 @@ class Query:
                 plan = front.Session(engine, self.policy, ledger).plan(self.text, self.spend)
                 assert plan.loss is not None
                 ledger.reserve(plan.hash(self.policy), plan.loss)
-                return plan, [engine.run(level.bounded, self.salt) for level in plan.levels]
+                return plan, [engine.run(level.bounded, self.salt) for level in plan.all_levels]
         finally:
             engine.close()
+
+    def _redrawn_under_caps(self, tables: Tables, plan: Plan, people: Sequence[Group], size: int) -> list[Output]:
+        """Outputs of a query that chooses its cap: the choice is drawn anew for each, and shown with it."""
+        from discreet.engines.duckdb import DuckDB
+
+        assert plan.cap is not None
+        counted = plan.cap.level
+        assert counted.noise is not None
+        places: dict[int, list[int]] = {}
+        capped: dict[int, Plan] = {}
+        for i in range(size):
+            choice = plan.cap.choose(noised.draw(people, counted.bounded, counted.noise), plan.levels)
+            assert choice.chosen is not None
+            places.setdefault(choice.chosen, []).append(i)
+            if choice.chosen not in capped:
+                capped[choice.chosen] = noised.with_chosen_cap(plan, choice)
+        outputs: list[Output] = [{}] * size
+        engine = DuckDB(tables, self.policy)
+        try:
+            for cap, here in places.items():
+                groups = [engine.run(level.bounded, self.salt) for level in capped[cap].levels]
+                for i, output in zip(here, self._drawn_again(capped[cap], groups, len(here)), strict=True):
+                    outputs[i] = {**output, "cap": cap}
+        finally:
+            engine.close()
+        return outputs
+
+    def _drawn_again(self, plan: Plan, groups: Sequence[Sequence[Group]], size: int) -> list[Output]:
+        noisy: list[list[list[Group]] | Output] = []
+        while len(noisy) < size:
+            noisy += _noisy(plan, groups, min(self.copies, size - len(noisy)))
+        return _finished(plan, noisy)
 
 
 def query(  # noqa: PLR0913
@@ -356,4 +389,6 @@ def _release(plan: Plan, noisy: Sequence[Sequence[Group]]) -> Release:
 
 
 def _shown(release: Release) -> Output:
-    return outputs_of(release, [release.answer.table.num_rows])[0]
+    (output,) = outputs_of(release, [release.answer.table.num_rows])
+    cap = release.certificate.get("cap")
+    return output if cap is None else {**output, "cap": cap["chosen"]}

@@ -101,7 +101,8 @@ _UNIT = """\
 
 _CAPS = """\
 # How many rows of one person count, over all groups, and in how many groups of one query. Noise grows with both, and
-# rows beyond are left out: a few heavy users need not set them. "auto" lets each query in SQL choose. max_groups may be left out.
+# rows beyond are left out: a few heavy users need not set them. With max_rows = "auto" each query in SQL chooses its
+# own. max_groups may be left out.
 """
 
 _TABLE = """\
