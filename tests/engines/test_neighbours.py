@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "query"))
 from suite.features import landed
 from suite.moves import beyond, moves
 from suite.questions import TEMPLATES, question
-from suite.worlds import CAPS, Bench, Pair, make_pair, world_policy
+from suite.worlds import CAPS, CHOSEN, Bench, Pair, make_pair, world_policy
 
 from discreet.privacy import Relation, approx
 from discreet.query import BoundedAggregate, Plan, Sum, make_plan
@@ -84,6 +84,26 @@ def _hunt_alone(template: str, relation: Relation, caps: str, rounds: int) -> st
     return None
 
 
+def _hunt_choice(template: str, relation: Relation, rounds: int) -> str | None:
+    """The same of the counts that choose a cap, one pair at a time."""
+    dice = random.Random(f"choice {template} {relation}")
+    bench = Bench(world_policy(1, relation, CHOSEN))
+    for _ in range(rounds):
+        query = question(dice, template, by_world=False)
+        plan = bench.plan(query, SPEND)
+        pair, salt = make_pair(dice, 0, relation), dice.randbytes(16)
+        if plan.cap is None:  # of sub-queries with one row for each person
+            continue
+        counts = []
+        for world in (pair.one, pair.other):
+            bench.load([world])
+            counts.append([bench.run(plan.cap.level.bounded, salt)])
+        found = beyond(replace(plan, levels=(plan.cap.level,)), *counts)
+        if found is not None:
+            return f"{query}: {found} between {pair}"
+    return None
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -97,6 +117,20 @@ def test_a_person_moves_no_answer_further_than_planned(template: str, relation: 
 @pytest.mark.parametrize("template", ASKED)
 def test_nor_does_one_of_a_database_asked_alone(template: str, relation: Relation) -> None:
     assert _hunt_alone(template, relation, "2 rows 1 group", rounds=2) is None
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("template", ASKED)
+def test_nor_do_the_counts_that_choose_a_cap(template: str, relation: Relation) -> None:
+    assert _hunt_choice(template, relation, rounds=3) is None
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("template", ASKED)
+def test_nor_do_they_in_many_pairs(template: str, relation: Relation) -> None:
+    assert _hunt_choice(template, relation, rounds=60) is None
 
 
 @pytest.mark.soak

@@ -156,6 +156,45 @@ def test_spark_finds_the_integers_of_duckdb(each: Case, policy: Policy, duckdb: 
     _compare(each, policy, duckdb, in_spark)
 
 
+@pytest.fixture(scope="module")
+def choosing() -> Policy:
+    """The same tables, where each query chooses its cap."""
+    facts = shop_policy({"epsilon": 10**14, "delta": 0.9})
+    owned = {name: table for name, table in facts["tables"].items() if "max_rows" in table}
+    return load_policy(
+        {**facts, "tables": {**facts["tables"], **{n: {**t, "max_rows": "auto"} for n, t in owned.items()}}}
+    )
+
+
+def _compare_choices(cases: list[Case], choosing: Policy, duckdb: Engine, other: Engine) -> None:
+    """The counts that choose a cap are the same; where one row of each person counts, there are none."""
+    compared = 0
+    for each in cases:
+        plan = make_plan(each.query, choosing, approx(10**9, 1e-6), public_reader(duckdb))
+        if plan.cap is not None:
+            compared += 1
+            counted = plan.cap.level.bounded
+            assert exact(other, counted) == exact(duckdb, counted), each.query
+    assert compared
+
+
+_PARTS = 12
+
+
+@pytest.mark.parametrize("part", [pytest.param(i, marks=[pytest.mark.soak] * (i > 0)) for i in range(_PARTS)])
+def test_postgres_counts_people_by_rows_as_duckdb_does(
+    part: int, choosing: Policy, duckdb: Engine, in_postgres: Engine
+) -> None:
+    _compare_choices(CASES[part::_PARTS], choosing, duckdb, in_postgres)
+
+
+@pytest.mark.parametrize("part", [pytest.param(i, marks=[pytest.mark.soak] * (i > 0)) for i in range(8 * _PARTS)])
+def test_spark_counts_people_by_rows_as_duckdb_does(
+    part: int, choosing: Policy, duckdb: Engine, in_spark: Engine
+) -> None:
+    _compare_choices(CASES[part :: 8 * _PARTS], choosing, duckdb, in_spark)
+
+
 def table() -> str:
     """The table of the page: how many queries of each kind every engine answers with the same integers."""
     rows = [(section, len(answered(section))) for section in SECTIONS]

@@ -35,6 +35,8 @@ FORMAT = 2
 
 _MOST_GROUPS = 10_000
 _MOST_ROWS = 10**15
+_MANY, _ALIKE = 10**6, 1e-4
+"""Rows of which ratios are looked at, and how near to each other those are that differ by n / (n − 1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,20 @@ class CheckedQuery:
         if not each:
             return (QUANTILE,)
         return tuple(sorted({i if i == QUANTILE else i % each for i in slopes}))
+
+    @property
+    def has_ratios_alone(self) -> bool:
+        """Whether every output column with noise stays the same where all sums double, as averages and shares do."""
+        one, two = (self._answer(self._imagined_rows(rows)) for rows in (_MANY, 2 * _MANY))
+        return all(
+            np.allclose(
+                *(np.array(each.table.column(name).to_numpy(), dtype=float) for each in (one, two)),
+                rtol=_ALIKE,
+                equal_nan=True,
+            )
+            for name in one.numbers
+            if QUANTILE not in one.shape(name).slopes
+        )
 
     def windowed(self, column: str) -> bool:
         """Whether an output column is computed by a window over the released rows."""

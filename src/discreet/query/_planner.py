@@ -115,7 +115,7 @@ def _with_bought_cap(select: exp.Select, policy: Policy, read: ReadPublic | None
         bounded = plan.levels[0].bounded
         if bounded.max_rows < most or not any(policy.tables[table].buys_cap for table in bounded.tables):
             return plan
-        cap = cap_choice(plan.levels, plan.unit, capped)
+        cap = cap_choice(plan.levels, plan.unit, capped, ratios=plan.has_ratios_alone)
         return replace(plan, cap=cap, levels=cap.at(1, plan.unit))
     raise AssertionError("the last of the caps is tried")
 

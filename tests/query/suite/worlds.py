@@ -21,7 +21,7 @@ from discreet.privacy import Loss, Relation
 from discreet.query import BoundedAggregate, Group, Plan, make_plan, public_reader
 from suite.features import LANDED
 
-__all__ = ["CAPS", "Bench", "Pair", "World", "make_pair", "world_policy"]
+__all__ = ["CAPS", "CHOSEN", "Bench", "Pair", "World", "make_pair", "world_policy"]
 
 CAPS: dict[str, dict[str, int]] = {
     "1 row": {"max_rows": 1},
@@ -29,6 +29,9 @@ CAPS: dict[str, dict[str, int]] = {
     "2 rows 1 group": {"max_rows": 2, "max_groups": 1},
     "4 rows 2 groups": {"max_rows": 4, "max_groups": 2},
 }
+
+CHOSEN = "chosen by the query"
+"""In place of caps: as many rows count as a query chooses."""
 
 Row = dict[str, Any]
 World = dict[str, list[Row]]
@@ -73,6 +76,7 @@ class Pair:
 
 def world_policy(worlds: int, relation: Relation, caps: str) -> Policy:
     """The public facts, with the tables that the engine can describe so far."""
+    limits: dict[str, Any] = {CHOSEN: {"max_rows": "auto"}, **CAPS}[caps]
     keyed = {"type": "string", "keys": ["a", "b", "c"]}
     numbers = {"x": {"type": "int", "bounds": [-1, 3]}, "y": {"type": "float", "bounds": [-0.5, 2]}}
     world = {"type": "string", "keys": [str(i) for i in range(worlds)]}
@@ -81,19 +85,19 @@ def world_policy(worlds: int, relation: Relation, caps: str) -> Policy:
     tables: dict[str, dict[str, Any]] = {
         "people": {
             "unit": "id",
-            "max_rows": CAPS[caps]["max_rows"],
+            "max_rows": limits["max_rows"],
             "columns": {"id": {"type": "int"}, "w": world, "k": keyed, "day": {"type": "date"}, **numbers},
         },
         "orders": {
             "unit": "person",
-            **CAPS[caps],
+            **limits,
             "columns": {"no": {"type": "int"}, "person": {"type": "int"}, **rows},
         },
         "visits": {"unit": "rows", "columns": rows},
     }
     if "paths" in LANDED:
         columns = {"order_no": {"type": "int"}, "w": world, "k": keyed, **numbers}
-        tables["items"] = {"unit": "order_no -> orders.no", **CAPS[caps], "columns": columns}
+        tables["items"] = {"unit": "order_no -> orders.no", **limits, "columns": columns}
     if "public tables" in LANDED:
         columns = {"k": text, "tag": {"type": "string", "keys": ["s", "t"]}, "size": {"type": "int", "bounds": [0, 2]}}
         tables["tags"] = {"public": True, "columns": columns}

@@ -23,13 +23,13 @@ from discreet.query.results._intervals import linear_half_width
 
 __all__ = ["SHARE", "CapChoice", "cap_choice"]
 
-SHARE = Fraction(1, 5)
+SHARE = Fraction(3, 20)
 """The part of the spend that chooses the cap."""
 
-_HANDICAP = 1.75
+_HANDICAP = 2.25
 """People who pay for the next cap, in scales of the noise of a count: fewer cannot be told from noise."""
-_OF_NOISE = 0.25
-"""People who pay for the next cap, for each row's worth of noise that all cells of the answer have at a cap of 1."""
+_DIFFERENCE = 0.1
+"""How far the rows that are cut are supposed to differ from the others, where that alone moves an answer."""
 _SEEN = 4
 """What is cut off is estimated of people who have up to so many times the cap."""
 
@@ -40,13 +40,15 @@ class CapChoice:
 
     `levels` are those of the query under the largest cap, without noise, and `level` the one that counts people. The
     first `affordable` caps leave the spend enough for the query. `chosen` is the cap, once it is, or one that is
-    assumed; `people` are the noisy counts that chose it.
+    assumed; `people` are the noisy counts that chose it. `ratios` says that all columns with
+    noise are averages, shares and the like, which stay the same where rows are cut at random.
     """
 
     levels: tuple[Level, ...]
     level: Level
     caps: tuple[int, ...]
     affordable: int
+    ratios: bool = False
     chosen: int | None = None
     people: tuple[int, ...] = ()
 
@@ -59,11 +61,14 @@ class CapChoice:
     def choose(self, groups: Sequence[Group], levels: Sequence[Level]) -> CapChoice:
         """The choice, made by noisy counts and by the noise that `levels` have at a cap of 1: post-processing.
 
-        The next larger cap is taken as long as it spares more people, in all that it adds up to, than it is worth: the
-        handicap of a cap is so many people for each step of the list.
+        A larger cap is better by the people whose rows it does not cut, and worse by so many people for each step of
+        the list: as many as cannot be told from the noise of the counts, or for each row of the largest values that the
+        noise of all cells is worth at a cap of 1, if that is more. Where rows that are cut move answers only as far as
+        they differ from the others, they weigh a tenth.
         """
         people = [group.sums[0] for group in groups]
-        step = max(_HANDICAP * self._noise.std / sqrt(2), _OF_NOISE * sum(map(_rows_of_noise, levels)))
+        noise = sum(map(_rows_of_noise, levels)) / (_DIFFERENCE if self.ratios else 1)
+        step = max(_HANDICAP * self._noise.std / sqrt(2), noise)
         scores = [sum(people[i + 1 :]) + i * step for i in range(len(people))]
         chosen = min(range(self.affordable), key=scores.__getitem__)
         return replace(self, chosen=self.caps[chosen], people=tuple(people))
@@ -100,11 +105,11 @@ class CapChoice:
         return self.level.noise.mechanisms[0]
 
 
-def cap_choice(levels: Sequence[Level], unit: Unit, policy: Policy) -> CapChoice:
-    """The choice for a query whose levels have the largest cap that may be chosen."""
+def cap_choice(levels: Sequence[Level], unit: Unit, policy: Policy, *, ratios: bool) -> CapChoice:
+    """The choice for a query whose levels have the largest cap that may be chosen; `ratios` is as in `CapChoice`."""
     bounded = levels[0].bounded
     caps = caps_up_to(bounded.max_rows)
-    return CapChoice(tuple(levels), people_by_rows(bounded, caps, unit, policy), caps, len(caps))
+    return CapChoice(tuple(levels), people_by_rows(bounded, caps, unit, policy), caps, len(caps), ratios)
 
 
 def _with_cap(level: Level, cap: int, unit: Unit) -> Level:
