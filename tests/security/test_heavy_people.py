@@ -21,6 +21,7 @@ from pressure.outcomes import NEVER, Outcome, interrupt, limit, released
 from pressure.queries import SCRIPTS
 
 import discreet as dp
+from discreet.policy import Policy
 
 SECONDS = 100
 DAILY = ("public, three times", "chain of left joins, five rows", "one row's text as key")
@@ -33,14 +34,16 @@ def tables_with(kind: str | None) -> Tables:
 
 
 @contextlib.contextmanager
-def opened(kind: str | None, memory: str, disk: str) -> Iterator[dp.Session]:
-    with dp.connect(tables_with(kind), shop_policy()) as session:
+def opened(kind: str | None, memory: str, disk: str, policy: Policy | None = None) -> Iterator[dp.Session]:
+    with dp.connect(tables_with(kind), policy or shop_policy()) as session:
         limit(session._engine, memory, disk)
         yield session
 
 
-def outcome(query: str, kind: str | None, memory: str = "256MB", disk: str = "256MB") -> Outcome:
-    with opened(kind, memory, disk) as session:
+def outcome(
+    query: str, kind: str | None, memory: str = "256MB", disk: str = "256MB", policy: Policy | None = None
+) -> Outcome:
+    with opened(kind, memory, disk, policy) as session:
         return released(session, query, lambda: interrupt(session._engine), SECONDS)
 
 
@@ -57,6 +60,25 @@ def check_alike(query: str, without: Outcome, with_them: Outcome) -> None:
 def test_a_script_sees_nobody(name: str) -> None:
     script = SCRIPTS[name]
     check_alike(script.query, outcome(script.query, None), outcome(script.query, script.neighbour))
+
+
+def choosing() -> Policy:
+    """The policy of the shop, where each query chooses its cap on rows."""
+    policy = shop_policy()
+    tables = {
+        name: table if table.public or table.by_rows else table.model_copy(update={"max_rows": "auto"})
+        for name, table in policy.tables.items()
+    }
+    return policy.model_copy(update={"tables": tables})
+
+
+@pytest.mark.timeout(3 * SECONDS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.soak] * (n != DAILY[1])) for n in SCRIPTS])
+def test_nor_does_it_where_the_query_chooses_its_cap(name: str) -> None:
+    script, policy = SCRIPTS[name], choosing()
+    without, with_them = (outcome(script.query, kind, policy=policy) for kind in (None, script.neighbour))
+    assert with_them == without, script.query
+    assert without[0] != NEVER, script.query
 
 
 @pytest.mark.soak
