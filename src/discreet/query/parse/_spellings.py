@@ -65,6 +65,8 @@ FUNCTIONS_ELSEWHERE: Mapping[str, str] = {
 
 _PI = "3.141592653589793"
 _MOST_PARTS = 5_000
+_SIZES = 2
+"""DECIMAL(size, digits after the point)."""
 _PARTS = ("YEAR", "QUARTER", "MONTH", "DAY", "DAYOFYEAR", "HOUR", "MINUTE", "SECOND")
 """Parts of a date that do not hang on the first day of a week."""
 _INTERVALS = (*(part for part in _PARTS if part != "DAYOFYEAR"), "WEEK")
@@ -108,6 +110,8 @@ def _known(node: exp.Expr) -> exp.Expr:
             return node
         case exp.DataType() if node.this == exp.DType.USERDEFINED and str(node.args.get("kind")).upper() == "FLOAT64":
             return exp.DataType.build("DOUBLE")
+        case exp.Cast() if node.to.this == exp.DType.DECIMAL and (rounded := _rounded(node)) is not None:
+            return rounded
         case exp.Like() | exp.ILike() if isinstance(node.expression, exp.Any | exp.All) and not node.args.get("negate"):
             return _any_pattern(node)
         case exp.Anonymous() if (written := _CALLS.get((node.name.upper(), len(node.expressions)))) is not None:
@@ -166,6 +170,16 @@ def _distinct(parts: Arguments) -> exp.Expr:
 
 def _cast(kind: str) -> Callable[[Arguments], exp.Expr]:
     return lambda parts: exp.Cast(this=parts[0], to=exp.DataType.build(kind))
+
+
+def _rounded(node: exp.Cast) -> exp.Expr | None:
+    """A cast to a decimal type as rounding to its digits after the point: 3 where none are written, 0 beside a size."""
+    sizes = [each.this for each in node.to.expressions]
+    if not all(isinstance(size, exp.Literal) and size.is_int for size in sizes) or len(sizes) > _SIZES:
+        return None
+    digits = "3" if not sizes else sizes[1].name if len(sizes) == _SIZES else "0"
+    (number,) = _copied([node.this])
+    return exp.Round(this=_cast("DOUBLE")([number]), decimals=exp.Literal.number(digits))
 
 
 def _part(node: exp.Expr, known: Sequence[str]) -> str | None:

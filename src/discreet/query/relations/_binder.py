@@ -371,16 +371,40 @@ class Binder:
         clauses = [*select.expressions, select.args.get("where"), select.args.get("group")]
         queries = [node for clause in clauses if clause is not None for node in _outermost_queries(clause)]
         names: dict[str, str] = {}
-        for node in queries:
-            if not isinstance(node, exp.Subquery) or isinstance(node.parent, exp.In | exp.Exists | exp.Any | exp.All):
-                raise _misplaced(node)
+        for query in queries:
+            node: exp.Expr = query
+            if isinstance(query.parent, exp.In | exp.Exists | exp.Any | exp.All):
+                node = query.parent
+                if not _is_flag(node):
+                    raise _misplaced(query)
+            elif not isinstance(query, exp.Subquery):
+                raise _misplaced(query)
             if (text := node.sql()) not in names:
                 names[text] = f"value {len(names) + 1} of a sub-query"
-                owned, value = self._value(owned, scope, node, known)
+                owned, value = (
+                    self._value(owned, scope, node, known)
+                    if isinstance(node, exp.Subquery)
+                    else self._flag(owned, scope, node, known)
+                )
                 source = Source(names[text], "the sub-query", {"value": value}, implicit=True)
                 scope = replace(scope, sources=(*scope.sources, source))
             put(node, exp.column(exp.to_identifier("value", quoted=True), exp.to_identifier(names[text], quoted=True)))
         return owned, scope, select
+
+    def _flag(self, owned: Owned, scope: Scope, node: exp.Expr, known: Tables) -> tuple[Owned, exp.Expr]:
+        """The rows with whether a sub-query has a row for each: whether there are any, counted like other values."""
+        test = existence(node)
+        assert test is not None
+        right, values, ties = self._right(scope, test, known)
+        operands = [_understood(resolved(operand, scope)) for operand in test.operands]
+        if len(values) != len(operands):
+            raise QueryError(
+                f"{test.word} compares {len(operands)} with {len(values)} columns; write as many in its SELECT"
+            )
+        same = [exp.EQ(this=here.copy(), expression=there.copy()) for here, there in zip(operands, values, strict=True)]
+        tied = Tied(right, [*ties, *same], test.word)
+        owned, number = scalar_join(owned, tied, exp.Count(this=exp.Star()), self.columns)
+        return owned, exp.paren(exp.GT(this=number, expression=exp.Literal.number(0)), copy=False)
 
     def _value(self, owned: Owned, scope: Scope, node: exp.Subquery, known: Tables) -> tuple[Owned, exp.Expr]:
         """The rows with the value of a sub-query, and the expression that it is."""
@@ -388,6 +412,9 @@ class Binder:
         refuse_clauses(node, ("this",), "a sub-query")
         if not isinstance(query, exp.Select) or len(query.expressions) != 1:
             raise QueryError(f"{node.sql()} is no single value; write a SELECT of one aggregate")
+        query = query.copy()
+        if not _aggregates(query):
+            query.set("distinct", None)  # of several values the least is taken, and of one it is that one
         for clause in ("group", "having", "distinct"):
             if query.args.get(clause):
                 raise QueryError(
@@ -512,6 +539,18 @@ def _outermost_queries(clause: exp.Expr) -> list[exp.Expr]:
 def _is_top(node: exp.Expr) -> bool:
     above = node.find_ancestor(exp.Query)
     return above is not None and above.parent is None and isinstance(above, exp.Select)
+
+
+def _is_flag(node: exp.Expr) -> bool:
+    """Whether a condition with a sub-query can be a truth value of two: EXISTS, or IN where null is as good as false."""
+    if isinstance(node, exp.Exists):
+        return True
+    if not isinstance(node, exp.In):
+        return False
+    above: exp.Expr = node
+    while isinstance(above.parent, exp.And | exp.Or | exp.Paren):
+        above = above.parent
+    return isinstance(above.parent, exp.Where) or (isinstance(above.parent, exp.If) and above.arg_key == "this")
 
 
 def _misplaced(node: exp.Expr) -> QueryError:

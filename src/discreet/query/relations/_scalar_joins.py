@@ -23,7 +23,8 @@ def scalar_join(left: Owned, tied: Tied, value: exp.Expr, columns: Columns) -> t
     """The rows of the left with one more value each, and the expression that it is.
 
     The value is an aggregate over the rows of the same person that the equalities ask for, or over public rows, or a
-    column of the one row that a public table has for its key. It is null where there is no row, but a count is 0.
+    column of the one row that a public table has for its key. It is null where there is no row, but a count is 0. Of a
+    column of public rows that nothing ties to the query it is the least value: where SQL gives one, there is no other.
     Raises `QueryError` for anything else, and for rows of other people.
     """
     right, word = tied.right, tied.word
@@ -39,7 +40,7 @@ def scalar_join(left: Owned, tied: Tied, value: exp.Expr, columns: Columns) -> t
     if right.owner != "nobody":
         _check_owners(left, tied, pairs, columns)
     if not any(value.find_all(exp.AggFunc)):
-        if _is_one(right):
+        if _is_one(right) or (right.owner == "nobody" and not pairs):
             value = exp.Min(this=value)
         elif right.owner == "nobody" and pairs:
             return _looked_up(left, tied, value, pairs, columns)
