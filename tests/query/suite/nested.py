@@ -49,6 +49,45 @@ _CONDITIONS = (
     ),
     case("SELECT COUNT(*) FROM customers WHERE id IN (SELECT customer_id FROM orders)", "sub-query conditions"),
     case(
+        f"SELECT COUNT(*) FROM customers c WHERE vip OR EXISTS (SELECT * FROM orders o WHERE {_OWN} AND price > 100)",
+        "sub-query conditions",
+    ),
+    case(
+        f"SELECT COUNT(*) FROM customers c WHERE age > 20 AND (NOT EXISTS (SELECT * FROM orders o WHERE {_OWN} AND "
+        f"channel = 'web') OR EXISTS (SELECT * FROM orders o WHERE {_OWN} AND channel = 'shop'))",
+        "sub-query conditions",
+    ),
+    case(
+        "SELECT SUM(CASE WHEN EXISTS (SELECT 1 FROM orders o, items i WHERE o.customer_id = c.id AND "
+        "i.order_id = o.id) AND age > 30 THEN {age} ELSE 0 END) FROM customers c",
+        "sub-query conditions",
+        "paths",
+    ),
+    case(
+        "SELECT COUNT(*) FROM customers WHERE vip OR id IN (SELECT customer_id FROM orders WHERE channel = 'web')",
+        "sub-query conditions",
+    ),
+    case(
+        "SELECT COUNT(*) FROM items WHERE quantity > 3 OR (product IN (SELECT id FROM products WHERE list_price > 40) "
+        "AND price > 10)",
+        "sub-query conditions",
+        "paths",
+        "public tables",
+    ),
+    case(
+        "SELECT SUM(CASE WHEN city IN (SELECT city FROM regions WHERE weight > 1) OR age IS NULL THEN 1 ELSE 0 END) "
+        "FROM customers",
+        "sub-query conditions",
+        "public tables",
+    ),
+    case(
+        "SELECT COUNT(*) FROM items WHERE price < (SELECT DISTINCT list_price FROM products WHERE category = 'toy' AND "
+        "list_price < 20)",
+        "sub-query values",
+        "paths",
+        "public tables",
+    ),
+    case(
         "SELECT COUNT(*) FROM customers WHERE id IN (SELECT customer_id FROM orders WHERE channel = 'web') AND "
         "id NOT IN (SELECT customer_id FROM orders WHERE channel = 'shop')",
         "sub-query conditions",

@@ -125,6 +125,11 @@ TEMPLATES: dict[str, tuple[str, str, frozenset[Feature]]] = {
         "k",
         frozenset({"sub-query conditions"}),
     ),
+    "exists or": (
+        "people AS {0} WHERE {0}.x > 1 OR EXISTS (SELECT 1 FROM orders AS o WHERE o.person = {0}.id AND o.y < 1)",
+        "k",
+        frozenset({"sub-query conditions"}),
+    ),
     "not exists": (
         "orders AS {0} WHERE NOT EXISTS (SELECT * FROM items AS i WHERE i.order_no = {0}.no AND i.y < {0}.y)",
         "k q",

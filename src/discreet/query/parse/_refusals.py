@@ -75,7 +75,7 @@ REFUSED = (
         ("SUBQUERY",),
     ),
     Refused(
-        "EXISTS, IN (SELECT …), ANY and ALL inside OR, CASE or an aggregate",
+        "NOT IN (SELECT …), ANY and ALL inside OR, CASE or an aggregate",
         "write a condition of WHERE that all rows have to satisfy, or a LEFT JOIN with a sub-query by the person",
         ("EXISTS",),
     ),
@@ -135,7 +135,7 @@ REFUSED = (
         "an expression must be total, and the same each time; use LIKE, CONTAINS and constants",
     ),
     Refused(
-        "CAST of an aggregate to anything but DOUBLE, or of ROUND(x) to BIGINT",
+        "CAST of an aggregate to anything but DOUBLE and DECIMAL, or of ROUND(x) to BIGINT",
         "released numbers are doubles or 64-bit integers already; use ROUND, or convert the release",
         ("CAST", "TRYCAST"),
     ),

@@ -49,6 +49,7 @@ FUNCTIONS_ELSEWHERE: Mapping[str, str] = {
     "SQUARE(x)": "POWER(x, 2)",
     "TO_CHAR(x), TO_VARCHAR(x)": "CAST(x AS VARCHAR)",
     "CAST(x AS FLOAT64)": "CAST(x AS DOUBLE)",
+    "CAST(x AS DECIMAL(9, 2))": "ROUND(CAST(x AS DOUBLE), 2)",
     "DATE(d), TO_DATE(d)": "CAST(d AS DATE)",
     "TIMESTAMP(d)": "CAST(d AS TIMESTAMP)",
     "DATEADD(day, 3, d), ADDDATE(d, INTERVAL 3 DAY)": "d + INTERVAL 3 DAY",
