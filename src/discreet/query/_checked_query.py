@@ -279,7 +279,7 @@ class CheckedQuery:
 def _imagined(level: Level, rows: int, *, at_edge: bool = True) -> Group:
     key = tuple(None if key.values is None else key.values[0] for key in level.bounded.keys)
     sums = tuple(rows * measure.upper if at_edge else typical(measure, rows) for measure in level.bounded.measures)
-    tops = tuple((float(h.bounds[1]),) * len(h.probabilities) for h in level.bounded.histograms)
+    tops = tuple(histogram.largest for histogram in level.bounded.histograms)
     return Group(key, 0, sums, quantiles=tops)
 
 

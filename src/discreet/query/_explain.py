@@ -7,10 +7,12 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, ThresholdedCounts
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PermuteAndFlip, ThresholdedCounts
 from discreet.privacy import ApproxLoss, in_words
 from discreet.query._checked_query import CheckedQuery, bias_lines
 from discreet.query.budget._noise import NEARLY_ALWAYS, CountThreshold, KeyDiscovery, Level, Noise, NoiseMechanism
+from discreet.query.budget._modes import ModeNoise
+from discreet.query.budget._quantiles import QuantileNoise
 from discreet.query.functions._moments import DAY, moment_at
 from discreet.query.measures._bounded import GroupKey, public_groups
 from discreet.query.measures._histograms import Histogram, ValueKind
@@ -24,7 +26,9 @@ from discreet.sensitivity import Norms
 __all__ = [
     "NO_BAR",
     "column_lines",
+    "count_error",
     "explain",
+    "mechanisms_of",
     "missing_keys",
     "quantile_lines",
     "rank_error",
@@ -35,7 +39,10 @@ __all__ = [
 
 def quantile_lines(plan: CheckedQuery, level: Level) -> list[str]:
     """A line for each histogram of a level, and one for each MIN and MAX, which are not what their names say."""
-    lines = [_histogram(level, i, histogram) for i, histogram in enumerate(level.bounded.histograms)]
+    lines = [
+        _mode(plan, level, i) if histogram.values else _histogram(level, i, histogram)
+        for i, histogram in enumerate(level.bounded.histograms)
+    ]
     for aggregate in plan.aggregates:
         if aggregate.quantile is not None and aggregate.sql.startswith(("MIN(", "MAX(")):
             histogram, place = aggregate.quantile
@@ -45,9 +52,15 @@ def quantile_lines(plan: CheckedQuery, level: Level) -> list[str]:
 
 
 def rank_line(plan: CheckedQuery, column: str, level: float) -> str | None:
-    """How far the rank of an output column may be off, in words, or None for a column that hangs on no quantile."""
+    """How far the rank of an output column may be off, in words, or None for a column that hangs on no quantile.
+
+    Of a mode, how far the count of the value is below the largest.
+    """
     if not _histograms(plan, column):
         return None
+    if any(plan.levels[0].bounded.histograms[i].values for i in _histograms(plan, column)):
+        below = count_error(plan, column, level)
+        return "no error bar" if below is None else f"a value with at most {below:,.4g} rows fewer than the most frequent"
     rows = rank_error(plan, column, level)
     if rows is None:
         return 'rank within some rows, how many depends on their number; plan with assume={"rows": n}'
@@ -57,13 +70,35 @@ def rank_line(plan: CheckedQuery, column: str, level: float) -> str | None:
 def rank_error(plan: CheckedQuery, column: str, level: float) -> float | None:
     """By how many rows the rank of an output column may be off; None where it is no quantile or that is not known."""
     errors = [
-        each.noise.quantiles[i].rank_error(plan.rows_per_group(each), level)
-        for each in plan.levels
-        if each.noise is not None
-        for i in sorted(_histograms(plan, column))
+        noise.rank_error(plan.rows_per_group(each), level) if isinstance(noise, QuantileNoise) else None
+        for each, noise in _drawn_by(plan, column)
     ]
     known = [error for error in errors if error is not None]
     return max(known) if known and len(known) == len(errors) else None
+
+
+def count_error(plan: CheckedQuery, column: str, level: float) -> float | None:
+    """By how many rows the value of an output column is rarer than the most frequent one; None where it is no mode."""
+    errors = [
+        noise.count_error(level) if isinstance(noise, ModeNoise) else None for _, noise in _drawn_by(plan, column)
+    ]
+    known = [error for error in errors if error is not None]
+    return max(known) if known and len(known) == len(errors) else None
+
+
+def _drawn_by(plan: CheckedQuery, column: str) -> list[tuple[Level, QuantileNoise | ModeNoise]]:
+    """What an output column is drawn by, in each level."""
+    histograms = sorted(_histograms(plan, column))
+    return [(each, each.noise.quantiles[i]) for each in plan.levels if each.noise is not None for i in histograms]
+
+
+def mechanisms_of(plan: CheckedQuery, column: str) -> tuple[str, ...]:
+    """The names of the mechanisms that an output column is drawn by."""
+    return tuple(dict.fromkeys(_mechanism(noise) for _, noise in _drawn_by(plan, column)))
+
+
+def _mechanism(noise: QuantileNoise | ModeNoise) -> str:
+    return "permute-and-flip" if isinstance(noise.mechanism, PermuteAndFlip) else "exponential mechanism"
 
 
 def _histograms(plan: CheckedQuery, column: str) -> set[int]:
@@ -86,6 +121,16 @@ def _histogram(level: Level, position: int, histogram: Histogram) -> str:
     method = "drawn jointly" if mechanism.method == "joint" else "drawn one after the other"
     many = f", {method}" if len(histogram.probabilities) > 1 else ""
     return f"{what}; exponential mechanism, epsilon {decimal_text(mechanism.epsilon)} for each row{many}"
+
+
+def _mode(plan: CheckedQuery, level: Level, position: int) -> str:
+    histogram = level.bounded.histograms[position]
+    sql = next(each.sql for each in plan.aggregates if each.quantile is not None and each.quantile[0] == position)
+    what = f"{sql}: one of {_count(len(histogram.values), 'public value')}, the likelier the more rows it has"
+    if level.noise is None:
+        return what
+    noise = level.noise.quantiles[position]
+    return f"{what}; {_mechanism(noise)}, epsilon {decimal_text(noise.mechanism.epsilon)} for each row"
 
 
 NO_BAR = "no error bar: a window over rows with noise"
@@ -132,16 +177,29 @@ def _half_width(plan: CheckedQuery, column: str, level: float) -> str:
 
 
 def _read_off(plan: CheckedQuery, column: str) -> str:
-    numbers = ["quantiles" if i == QUANTILE else f"[{i + 1}]" for i in plan.measures_of(column)]
+    picked = all(plan.levels[0].bounded.histograms[i].values for i in _histograms(plan, column))
+    drawn = "a choice" if picked else "quantiles"
+    numbers = [drawn if i == QUANTILE else f"[{i + 1}]" for i in plan.measures_of(column)]
     return f"from {' '.join(numbers)}"
 
 
 def _bias(plan: CheckedQuery, column: str) -> str:
     """What of the bounds and caps may move the answer, beside noise."""
-    causes = list(dict.fromkeys(filter(None, (_clamped(plan, i) for i in plan.measures_of(column)))))
+    histograms = [plan.levels[0].bounded.histograms[i] for i in _histograms(plan, column)]
+    as_stored = bool(histograms) and not any(_is_clamped(plan, each) for each in histograms)
+    positions = [i for i in plan.measures_of(column) if i != QUANTILE or not as_stored]
+    causes = list(dict.fromkeys(filter(None, (_clamped(plan, i) for i in positions))))
     if plan.unit.name is not None:
         causes.append("caps on a person's rows" + (" and groups" if plan.levels[0].bounded.max_groups else ""))
     return f"bias: {', '.join(causes) or 'none'}"
+
+
+def _is_clamped(plan: CheckedQuery, histogram: Histogram) -> bool:
+    """Whether values may be moved into bounds: those of quantiles, and of modes of whole numbers and dates."""
+    if histogram.kind not in ("int", "date"):
+        return not histogram.values
+    fields = [plan.levels[0].bounded.columns[each.name] for each in histogram.argument.find_all(exp.Column)]
+    return not histogram.values or any(field.bounds is not None and field.keys is None for field in fields)
 
 
 def _clamped(plan: CheckedQuery, position: int) -> str:

@@ -152,9 +152,11 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_publ
         public = PublicGroups(bound.relation, certain, narrowing, columns.fields, shared, read_public)
         sets = [public.listed(keys) for keys in sets]
         check_rows(sets)
-    outputs, measures, histograms, aggregates = extract_aggregates(spelled, columns.fields, table, columns.people)
+    outputs, measures, histograms, aggregates = extract_aggregates(
+        spelled, columns.fields, table, columns.people, lambda node: group_key(node, columns, narrowing)
+    )
     check_measures(len(aggregates), len(measures), len(sets))
-    check_rows(sets, quantiles=sum(len(each.probabilities) for each in histograms))
+    check_rows(sets, quantiles=sum(each.draws for each in histograms))
     private = [any(key.values is None for key in keys) for keys in sets]
     if not aggregates and not all(private):
         if windows := list(select.find_all(exp.Window)):

@@ -25,11 +25,13 @@ from discreet.query.budget._noise import (
     NoiseMechanism,
     TopKeys,
 )
+from discreet.query.budget._modes import ModeNoise
 from discreet.query.budget._quantiles import QuantileNoise
 from discreet.query.budget._split import best_shares, even_shares, mean_log_error
 from discreet.query.budget._top_k import TopRows, buy_top_k, if_clearer
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import BoundedAggregate, Group, GroupKey
+from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._measures import Measure, Product, Sum
 from discreet.query.results._answer import QUANTILE, answer
 from discreet.query.results._dual import Floats
@@ -102,7 +104,7 @@ def _half(measure: Sum) -> Fraction:
 def _group(level: Level, place: Fraction) -> Group:
     key = tuple(None if key.values is None else key.values[0] for key in level.bounded.keys)
     sums = tuple(typical(measure, _ROWS, place) for measure in level.bounded.measures)
-    tops = tuple((float(h.bounds[1]),) * len(h.probabilities) for h in level.bounded.histograms)
+    tops = tuple(histogram.largest for histogram in level.bounded.histograms)
     return Group(key, 0, sums, quantiles=tops)
 
 
@@ -191,7 +193,7 @@ def calibrate(  # noqa: PLR0913, PLR0917
         measured = chosen if isinstance(bought, TopKeys) else measured
     moves = bounded.max_rows * (2 if unit.relation == "substitute" else 1)
     quantiles = tuple(
-        QuantileNoise.calibrate(_priced(name, each, Fraction(0)), histogram, moves) for histogram in bounded.histograms
+        _drawn(_priced(name, each, Fraction(0)), histogram, moves) for histogram in bounded.histograms
     )
     selection = None
     if bounded.count_units:
@@ -292,6 +294,12 @@ def _gaussian_if_better(
     if before is None or after is None or after > before + _LESS:
         return laplace
     return _Measured(gaussian.mechanisms, gaussian.shares, delta)
+
+
+def _drawn(spend: Loss, histogram: Histogram, moves: int) -> QuantileNoise | ModeNoise:
+    if histogram.values:
+        return ModeNoise.calibrate(spend, len(histogram.values), moves)
+    return QuantileNoise.calibrate(spend, histogram, moves)
 
 
 def _priced(name: str, main: Fraction, delta: Fraction) -> Loss:

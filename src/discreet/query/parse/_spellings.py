@@ -16,6 +16,7 @@ STATISTICS_ELSEWHERE: Mapping[str, str] = {
     "VAR": "VAR_SAMP",
     "VARP": "VAR_POP",
     "STDEVP": "STDDEV_POP",
+    "STD": "STDDEV_SAMP",
     "MEAN": "AVG",
     "FAVG": "AVG",
     "FSUM": "SUM",
@@ -32,6 +33,7 @@ STATISTICS_ELSEWHERE: Mapping[str, str] = {
 """Names of statistics that other systems have, and which statistic each is."""
 
 FUNCTIONS_ELSEWHERE: Mapping[str, str] = {
+    "MODE() WITHIN GROUP (ORDER BY x)": "MODE(x)",
     "SUMIF(x, a), AVGIF(x, a)": "SUM(x) FILTER (WHERE a), AVG(x) FILTER (WHERE a)",
     "MID(s, start, length)": "SUBSTRING(s, start, length)",
     "BTRIM(s, 'x')": "TRIM(s, 'x')",
@@ -101,6 +103,8 @@ def _known(node: exp.Expr) -> exp.Expr:
             return _distinct(_copied([node.this]))
         case exp.Hll() if not node.expressions:
             return _distinct(_copied([node.this]))
+        case exp.WithinGroup(this=exp.Mode(this=None), expression=exp.Order(expressions=[exp.Ordered() as ordered])):
+            return exp.Mode(this=_copied([ordered.this])[0])
         case exp.Group():
             return _group(node)
         case exp.Fetch() if node.args.get("count") is None:
@@ -249,6 +253,7 @@ _CALLS: Mapping[tuple[str, int], Callable[[Arguments], exp.Expr | None]] = {
     ("VAR", 1): _call(exp.Variance),
     ("VARP", 1): _call(exp.VariancePop),
     ("STDEVP", 1): _call(exp.StddevPop),
+    ("STD", 1): _call(exp.Stddev),
     ("MEAN", 1): _call(exp.Avg),
     ("FAVG", 1): _call(exp.Avg),
     **{(name, 1): _call(exp.Sum) for name in ("FSUM", "SUMKAHAN", "KAHAN_SUM")},
