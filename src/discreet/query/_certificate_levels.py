@@ -163,7 +163,7 @@ def _together(lost: Sequence[Loss], stated: Loss) -> Loss:
     name = currency(stated)
     gaussian = [loss for loss in lost if isinstance(loss, MuLoss)]
     if name != "approx" or not gaussian:
-        return in_currency(SumLoss(tuple(lost)), name)
+        return in_currency(SumLoss((PureLoss(Fraction(0)), *lost)), name)
     beside = [ApproxLoss(Fraction(0), loss.at_delta) if isinstance(loss, MuLoss) else loss for loss in lost]
     others = in_currency(SumLoss((PureLoss(Fraction(0)), *beside)), name)
     rest = parts(in_currency(stated, name))[0] - parts(others)[0]

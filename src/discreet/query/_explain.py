@@ -261,7 +261,8 @@ def explain(plan: CheckedQuery, level: float = 0.95) -> str:
     widths = column_lines(plan, level)
     rough = "; ~ approximate" if any("± ~" in line for line in widths) else ""
     caveat = f"noise only; not the bias of clamping and caps{widest}{rough}"
-    lines += ["", f"Half-widths at {100 * level:.10g} % ({caveat}):", *(f"  {line}" for line in widths)]
+    if widths:
+        lines += ["", f"Half-widths at {100 * level:.10g} % ({caveat}):", *(f"  {line}" for line in widths)]
     lines += ["", f"Cost: {in_words(plan.loss)}."]
     return "\n".join(lines)
 
@@ -283,6 +284,8 @@ def _level(plan: CheckedQuery, level: Level) -> list[str]:
         public += " that the conditions leave" if key.narrowed else ""
         within = "; values beyond the bounds of its columns are moved into them" if key.bounded is not None else ""
         lines.append(f"Key {key.name}: {public}{within}.")
+    if bounded.is_public:
+        return [*lines, "Nothing is asked of rows: all keys are public, and in the answer whether or not a row has them."]
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
     lines += [f"  [{i + 1}] {_measure(plan, level, i)}" for i in range(len(bounded.measures))]
     lines += [f"  {line}" for line in _together(level)]

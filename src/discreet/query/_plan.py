@@ -32,7 +32,9 @@ def with_spend(plan: Q, spend: Loss) -> Q:
 
     Costs nothing and touches no data. Raises `ParameterError` for a spend that cannot buy the query.
     """
-    spends = level_spends(spend, [level.bounded.count_units for level in plan.levels])
+    buying = [level for level in plan.levels if not level.bounded.is_public]
+    shares = iter(level_spends(spend, [level.bounded.count_units for level in buying]) if buying else ())
+    spends = [spend if level.bounded.is_public else next(shares) for level in plan.levels]
     slopes = column_slopes(plan.select, plan.levels, plan.aggregates)
     levels = [
         replace(

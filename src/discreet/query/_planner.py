@@ -140,6 +140,8 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_publ
     groups = grouping_sets(select)
     _check_shared(groups, columns, narrowing)
     sets = _keys(groups, columns, narrowing)
+    if releases_keys:
+        sets = _narrowed(sets, columns, Narrowing(certain, columns.fields))
     check_rows(sets)
     check_depths(select, bound.relation)
     read = frozenset(named(bound.relation))
@@ -158,7 +160,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None, read_publ
     check_measures(len(aggregates), len(measures), len(sets))
     check_rows(sets, quantiles=sum(each.draws for each in histograms))
     private = [any(key.values is None for key in keys) for keys in sets]
-    if not aggregates and not all(private):
+    if not aggregates and not any(sets):
         if windows := list(select.find_all(exp.Window)):
             raise refuse(windows[0].sql(dialect="duckdb"), "WINDOW")
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
@@ -261,6 +263,16 @@ def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns, narrowing: Narro
     if any((public_groups(each) or 0) > _MOST_GROUPS for each in keys):
         return [tuple(_listed_alone(key) for key in each) for each in keys]
     return keys
+
+
+def _narrowed(
+    sets: Sequence[Sequence[GroupKey]], columns: Columns, narrowing: Narrowing
+) -> list[tuple[GroupKey, ...]]:
+    """The keys of each grouping set, where those that are public anyway have the values that conditions leave."""
+    return [
+        tuple(key if key.values is None else group_key(key.expression, columns, narrowing) for key in keys)
+        for keys in sets
+    ]
 
 
 def _listed_alone(key: GroupKey) -> GroupKey:

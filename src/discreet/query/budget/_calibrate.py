@@ -162,12 +162,16 @@ def calibrate(  # noqa: PLR0913, PLR0917
 
     Where the query asks for the first keys by a count and choosing them first pays, shares are even, the choice has
     half the share of that count, and the measures have the noise of as many keys.
+
+    Public keys alone cost nothing.
     """
     check_spend(spend)
     measures = len(bounded.measures)
     people = bounded.people if bounded.count_units else None
     parts = measures + len(bounded.histograms) + (bounded.count_units and people is None)
     name, allowed = budget_of(spend)
+    if bounded.is_public:
+        return Noise((), None, _priced(name, Fraction(0), Fraction(0)))
     main, delta = (*allowed, Fraction(0))[:2]
     if main <= 0:
         raise ParameterError("spend must be greater than 0")

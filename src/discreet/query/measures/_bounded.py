@@ -125,6 +125,11 @@ class BoundedAggregate:
         return next(counts, None)
 
     @property
+    def is_public(self) -> bool:
+        """Whether there is nothing to ask of rows: keys alone are asked for, all of which are public."""
+        return not (self.measures or self.histograms or self.count_units)
+
+    @property
     def tables(self) -> tuple[str, ...]:
         """The tables that are read."""
         return tuple(dict.fromkeys(scan.table for scan in scans(self.relation)))
