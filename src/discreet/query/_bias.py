@@ -46,7 +46,7 @@ def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None, read
     to estimate, or nothing that can be, and what `make_plan` raises.
     """
     bare = make_plan(query, policy, None, read)
-    asked = [each for each in (_clipped(bare), _dropped(bare, policy)) if each is not None]
+    asked = [each for each in (_clipped(bare), _dropped(bare, policy)) if each is not None and bare.noisy]
     if not asked:
         raise QueryError(
             "bias=True estimates what the bounds of numbers and the cap on rows do to a query of tables or of joins of "

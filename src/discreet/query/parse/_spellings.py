@@ -56,6 +56,8 @@ FUNCTIONS_ELSEWHERE: Mapping[str, str] = {
     "DATEADD(day, 3, d), ADDDATE(d, INTERVAL 3 DAY)": "d + INTERVAL 3 DAY",
     "DATE_SUB(d, INTERVAL 3 DAY), SUBDATE(d, INTERVAL 3 DAY)": "d - INTERVAL 3 DAY",
     "DATEPART(year, d)": "EXTRACT(YEAR FROM d)",
+    "DATEDIFF(day, a, b), DATE_DIFF(b, a, DAY), DATETIME_DIFF(b, a, DAY)": "DATE_DIFF('day', a, b)",
+    "DATEDIFF(b, a)": "DATE_DIFF('day', a, b)",
     "DATE_FORMAT(d, '%Y-%m'), FORMAT_DATE('%Y-%m', d)": "STRFTIME(d, '%Y-%m')",
     "DAYNAME(d)": "STRFTIME(d, '%A')",
     "MONTHNAME(d)": "STRFTIME(d, '%B')",
@@ -194,6 +196,13 @@ def _date_add(parts: Arguments) -> exp.Expr | None:
     return (exp.Sub if isinstance(number, exp.Neg) else exp.Add)(this=_operand(date), expression=interval)
 
 
+def _datetime_difference(parts: Arguments) -> exp.Expr:
+    """DATETIME_DIFF, whose weeks begin on Sunday."""
+    later, earlier, part = parts
+    kind = exp.DateDiff if part.name.upper() in _INTERVALS and part.name.upper() != "WEEK" else exp.DatetimeDiff
+    return kind(this=later, expression=earlier, unit=part)
+
+
 def _date_part(parts: Arguments) -> exp.Expr | None:
     """DATEPART(year, date); with the part in quotes it is DuckDB's own."""
     word = _part(parts[0], _PARTS) if isinstance(parts[0], exp.Column) else None
@@ -307,6 +316,7 @@ _NODES: Mapping[type[exp.Expr], tuple[tuple[str, ...], Callable[[Arguments], exp
             exp.Mul(this=exp.Anonymous(this="STRLEN", expressions=parts), expression=exp.Literal.number(8)), copy=False
         ),
     ),
+    exp.DatetimeDiff: (("this", "expression", "unit"), _datetime_difference),
     exp.Date: (("this",), _cast("DATE")),
     exp.Timestamp: (("this",), _cast("TIMESTAMPNTZ")),
     exp.ToChar: (("this",), _cast("TEXT")),
