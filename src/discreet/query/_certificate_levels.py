@@ -21,6 +21,7 @@ from discreet.privacy import (
     parts,
     to_json,
 )
+from discreet.query.budget._modes import ModeNoise, mode_to_json
 from discreet.query.budget._noise import (
     CountThreshold,
     KeyDiscovery,
@@ -31,7 +32,6 @@ from discreet.query.budget._noise import (
     noise_to_json,
     top_keys_to_json,
 )
-from discreet.query.budget._modes import ModeNoise, mode_to_json
 from discreet.query.budget._quantiles import quantile_to_json
 from discreet.query.measures._bounded import public_groups
 from discreet.query.measures._sensitivity import Limits

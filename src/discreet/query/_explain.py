@@ -7,11 +7,18 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PermuteAndFlip, ThresholdedCounts
+from discreet.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    PermuteAndFlip,
+    Quantiles,
+    ThresholdedCounts,
+)
 from discreet.privacy import ApproxLoss, in_words
 from discreet.query._checked_query import CheckedQuery, bias_lines
-from discreet.query.budget._noise import NEARLY_ALWAYS, CountThreshold, KeyDiscovery, Level, Noise, NoiseMechanism
 from discreet.query.budget._modes import ModeNoise
+from discreet.query.budget._noise import NEARLY_ALWAYS, CountThreshold, KeyDiscovery, Level, Noise, NoiseMechanism
 from discreet.query.budget._quantiles import QuantileNoise
 from discreet.query.functions._moments import DAY, moment_at
 from discreet.query.measures._bounded import GroupKey, public_groups
@@ -60,7 +67,7 @@ def rank_line(plan: CheckedQuery, column: str, level: float) -> str | None:
         return None
     if any(plan.levels[0].bounded.histograms[i].values for i in _histograms(plan, column)):
         below = count_error(plan, column, level)
-        return "no error bar" if below is None else f"a value with at most {below:,.4g} rows fewer than the most frequent"
+        return "no error bar" if below is None else f"at most {below:,.4g} rows rarer than the most frequent value"
     rows = rank_error(plan, column, level)
     if rows is None:
         return 'rank within some rows, how many depends on their number; plan with assume={"rows": n}'
@@ -118,6 +125,7 @@ def _histogram(level: Level, position: int, histogram: Histogram) -> str:
     if level.noise is None:
         return what
     mechanism = level.noise.quantiles[position].mechanism
+    assert isinstance(mechanism, Quantiles)
     method = "drawn jointly" if mechanism.method == "joint" else "drawn one after the other"
     many = f", {method}" if len(histogram.probabilities) > 1 else ""
     return f"{what}; exponential mechanism, epsilon {decimal_text(mechanism.epsilon)} for each row{many}"
@@ -285,7 +293,10 @@ def _level(plan: CheckedQuery, level: Level) -> list[str]:
         within = "; values beyond the bounds of its columns are moved into them" if key.bounded is not None else ""
         lines.append(f"Key {key.name}: {public}{within}.")
     if bounded.is_public:
-        return [*lines, "Nothing is asked of rows: all keys are public, and in the answer whether or not a row has them."]
+        return [
+            *lines,
+            "Nothing is asked of rows: all keys are public, and in the answer whether or not a row has them.",
+        ]
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
     lines += [f"  [{i + 1}] {_measure(plan, level, i)}" for i in range(len(bounded.measures))]
     lines += [f"  {line}" for line in _together(level)]

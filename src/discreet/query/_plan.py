@@ -162,7 +162,9 @@ def _check_column(plan: CheckedQuery, column: str, level: float) -> None:
     if plan.barless(column):
         raise ParameterError(f"{column} is a window over rows with noise, which has no error bar; name another column")
     if rank_line(plan, column, level):
-        raise ParameterError(f"{column} hangs on a quantile or a mode, whose error is known in rank alone; see explain()")
+        raise ParameterError(
+            f"{column} hangs on a quantile or a mode, whose error is known in rank alone; see explain()"
+        )
     if plan.rows is None and plan.before is None:
         raise ParameterError(
             f"the error of {column} depends on the data; add assume={{'rows': n}} to the plan, or assume=release with "

@@ -265,9 +265,7 @@ def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns, narrowing: Narro
     return keys
 
 
-def _narrowed(
-    sets: Sequence[Sequence[GroupKey]], columns: Columns, narrowing: Narrowing
-) -> list[tuple[GroupKey, ...]]:
+def _narrowed(sets: Sequence[Sequence[GroupKey]], columns: Columns, narrowing: Narrowing) -> list[tuple[GroupKey, ...]]:
     """The keys of each grouping set, where those that are public anyway have the values that conditions leave."""
     return [
         tuple(key if key.values is None else group_key(key.expression, columns, narrowing) for key in keys)

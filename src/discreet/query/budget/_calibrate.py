@@ -16,6 +16,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection, ThresholdedCounts
 from discreet.prices import check_spend
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, Unit, budget_of
+from discreet.query.budget._modes import ModeNoise
 from discreet.query.budget._noise import (
     NEARLY_ALWAYS,
     CountThreshold,
@@ -25,7 +26,6 @@ from discreet.query.budget._noise import (
     NoiseMechanism,
     TopKeys,
 )
-from discreet.query.budget._modes import ModeNoise
 from discreet.query.budget._quantiles import QuantileNoise
 from discreet.query.budget._split import best_shares, even_shares, mean_log_error
 from discreet.query.budget._top_k import TopRows, buy_top_k, if_clearer
@@ -196,9 +196,7 @@ def calibrate(  # noqa: PLR0913, PLR0917
         bought = bought if measured.delta == 0 else if_clearer(bought, top, chosen.mechanisms, measured.mechanisms)
         measured = chosen if isinstance(bought, TopKeys) else measured
     moves = bounded.max_rows * (2 if unit.relation == "substitute" else 1)
-    quantiles = tuple(
-        _drawn(_priced(name, each, Fraction(0)), histogram, moves) for histogram in bounded.histograms
-    )
+    quantiles = tuple(_drawn(_priced(name, each, Fraction(0)), histogram, moves) for histogram in bounded.histograms)
     selection = None
     if bounded.count_units:
         touched = bounded.groups_per_unit * (2 if unit.relation == "substitute" else 1)

@@ -15,7 +15,18 @@ from typing import Any
 
 from discreet.query.functions._ranges import End, Range, span
 
-__all__ = ["DAY", "changes", "first_moment", "last_day", "last_days", "microseconds", "moment_at", "moments_between", "part", "shifted"]
+__all__ = [
+    "DAY",
+    "changes",
+    "first_moment",
+    "last_day",
+    "last_days",
+    "microseconds",
+    "moment_at",
+    "moments_between",
+    "part",
+    "shifted",
+]
 
 DAY = 86_400_000_000
 """Microseconds of a day, which bounds of dates count."""

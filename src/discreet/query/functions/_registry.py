@@ -58,7 +58,8 @@ _INSTEAD: Mapping[str, str] = {
         "write DATE_DIFF('second', a, b), which counts from a to b",
     ),
     **dict.fromkeys(
-        ("DAYSBETWEEN", "TODAYS", "JULIANDAY", "JULIAN"), "write DATE_DIFF('day', a, b), or DATE_DIFF('day', DATE '2020-01-01', d)"
+        ("DAYSBETWEEN", "TODAYS", "JULIANDAY", "JULIAN"),
+        "write DATE_DIFF('day', a, b), or DATE_DIFF('day', DATE '2020-01-01', d)",
     ),
     "MONTHSBETWEEN": "write DATE_DIFF('month', b, a), or DATE_DIFF('day', b, a) / 30.4",
     **dict.fromkeys(("DATE", "TODATE", "STRTOTIME"), "write CAST(s AS DATE) or CAST(s AS TIMESTAMP)"),

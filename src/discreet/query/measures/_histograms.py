@@ -1,4 +1,4 @@
-"""Histograms on a public grid, or over public values: what an engine counts so that quantiles or a mode can be drawn."""
+"""Histograms on a public grid, or over public values: what an engine counts to draw quantiles and modes from."""
 
 from __future__ import annotations
 

@@ -116,4 +116,3 @@ def _constant(value: Key, key: GroupKey) -> exp.Expr:
         return literal(Fraction(value), "int")
     text = exp.Literal.string(str(value))
     return exp.Cast(this=text, to=exp.DataType.build(key.type.upper())) if isinstance(value, dt.date) else text
-

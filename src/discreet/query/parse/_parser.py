@@ -119,9 +119,10 @@ _MAX_INTERVAL = 100
 _PARTS = ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 """Parts of dates that are counted alike in all systems; in weeks they are not."""
 _SHORT = {
-    **{"YY": "YEAR", "YYYY": "YEAR", "QQ": "QUARTER", "MM": "MONTH", "DD": "DAY", "HH": "HOUR"},
-    **{"MI": "MINUTE", "N": "MINUTE", "SS": "SECOND"},
-}
+    "YY": "YEAR", "YYYY": "YEAR", "QQ": "QUARTER", "MM": "MONTH", "DD": "DAY", "HH": "HOUR", "MI": "MINUTE",
+    "N": "MINUTE", "SS": "SECOND",
+}  # fmt: skip
+"""How SQL Server shortens them."""
 
 
 def _date_difference(arguments: list[exp.Expr]) -> exp.Expr:

@@ -20,10 +20,10 @@ from discreet.policy import ColumnType, Key
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group
-from discreet.query.measures._histograms import Histogram
 from discreet.query.passes._windows import RANKS
 from discreet.query.results._conditions import ARROW, is_label, keep_rows, row_limit, sort_rows
-from discreet.query.results._dual import Dual, Floats
+from discreet.query.results._drawn import QUANTILE, read_drawn
+from discreet.query.results._dual import Floats
 from discreet.query.results._error_propagation import Basis, basis_of, points
 from discreet.query.results._evaluate import Rows, leaves_of, rounding
 from discreet.query.results._intervals import check_level, linear_half_width, ratio_half_widths
@@ -39,8 +39,6 @@ __all__ = ["QUANTILE", "Answer", "ErrorShape", "answer", "is_steady"]
 
 _IN_TAILS = 16
 _CHOICES = (exp.Case, exp.Coalesce, exp.Nullif)
-QUANTILE = -1
-"""In place of a measure: the answer hangs on a quantile, whose error in its own unit depends on the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class Answer:
     @property
     def numbers(self) -> tuple[str, ...]:
         """The columns with noise that are numbers, in order; others are dates, timestamps and the modes of texts."""
-        return tuple(name for name in self.shapes if is_number(self.table.column(name)))
+        return tuple(name for name in self.shapes if is_number(self.table.schema.field(name)))
 
     def shape(self, column: str) -> ErrorShape:
         """The error of a column; raises `ParameterError` for a key or an unknown column."""
@@ -180,17 +178,9 @@ def answer(
     sums = [[group.sums[i] for group in every] for i in range(measures)]
     called = {f"a{i}": aggregate for i, aggregate in enumerate(aggregates)}
     leaves = leaves_of(called, sums, keys)
-    drawn = {name: each.quantile for name, each in called.items() if each.quantile is not None}
     exact = {name: numbers for name, each in called.items() if (numbers := exact_integers(each, sums)) is not None}
-    shown: dict[str, Values] = {}
-    for name, place in drawn.items():
-        histogram = levels[0].bounded.histograms[place[0]]
-        leaves[name], column = _drawn(histogram, place, every)
-        if histogram.kind == "int":
-            exact[name] = column.to_pylist()
-        elif histogram.kind != "number":
-            shown[name] = column
-    rows = Rows(len(every), leaves, keys, exact, drawn=shown)
+    drawn = read_drawn(called, levels[0].bounded.histograms, every)
+    rows = Rows(len(every), {**leaves, **drawn.leaves}, keys, {**exact, **drawn.exact}, drawn=drawn.shown)
     columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
     curved: dict[str, exp.Expr] = {}
@@ -287,33 +277,6 @@ def _unknown(
 
 def _reads_quantile(node: exp.Expr, aggregates: Mapping[str, Aggregate]) -> bool:
     return any(aggregates[leaf.name].quantile is not None for leaf in node.find_all(exp.Placeholder))
-
-
-def _drawn(histogram: Histogram, asked: tuple[int, int], groups: Sequence[Group]) -> tuple[Dual, Values]:
-    """A quantile or a mode as a number that can be computed with, and as it is shown."""
-    position, place = asked
-    values = np.array([group.quantiles[position][place] for group in groups], dtype=np.float64)
-    column = _shown(histogram, values)
-    if histogram.values and is_number(column):
-        values = np.array(column.to_pylist(), dtype=np.float64)
-    elif histogram.values and pa.types.is_temporal(column.type):
-        day = histogram.kind == "date"
-        values = column.cast(pa.int32() if day else pa.int64()).to_numpy() / (1 if day else 10**6)
-    return Dual(values, {QUANTILE: np.ones_like(values)}, linear=False), column
-
-
-def _shown(histogram: Histogram, values: Floats) -> Values:
-    """Values of a mode by their places, days since 1970 as dates, or seconds as timestamps."""
-    kind = histogram.kind
-    if histogram.values:
-        picked = [histogram.values[int(place)] for place in values]
-        plain = [each.replace(tzinfo=None) if isinstance(each, dt.datetime) else each for each in picked]
-        return pa.array(plain, ARROW[kind])
-    if kind == "number":
-        return pa.array(values)
-    if kind == "date":
-        return pa.array(values.astype(np.int32), pa.int32()).cast(ARROW[kind])
-    return pa.array(values.astype(np.int64) * 10**6, pa.int64()).cast(ARROW[kind])
 
 
 def _by_level(

@@ -141,9 +141,7 @@ def _first_known(left: Dual, right: Dual) -> Dual:
     return _unknown(~known, choose(known, left, right), right, set(left.slopes))
 
 
-def _case(
-    node: exp.Case, branch: Callable[[exp.Expr | None], Dual], holds: Holds, leaves: Mapping[str, Dual]
-) -> Dual:
+def _case(node: exp.Case, branch: Callable[[exp.Expr | None], Dual], holds: Holds, leaves: Mapping[str, Dual]) -> Dual:
     result = branch(node.args.get("default"))
     read = [leaf.name for case in node.args["ifs"] for leaf in case.this.find_all(exp.Placeholder)]
     noisy = bool(read)
@@ -176,8 +174,7 @@ class Rows:
     """`leaves` are the aggregates ``a0``, ``a1``, … and the numeric keys; `exact` those that are whole numbers.
 
     `shown` are the windows ``w0``, ``w1``, … as the result shows them.
-    `drawn` are the aggregates that are no numbers: dates and timestamps, whose leaves are days and seconds, and the modes
-    of texts and truth values, whose leaves are places.
+    `drawn` are the aggregates that are no numbers: see `discreet.query.results._drawn.Drawn.shown`.
     """
 
     size: int
@@ -258,9 +255,9 @@ def leaves_of(
 
 def _not_a_number(leaf: exp.Expr, node: exp.Expr) -> QueryError:
     return QueryError(
-        f"{leaf.sql()} is not a number: it is shown, compared, or, as a date, subtracted from another; to compute with it "
-        f"in {node.sql()}, write the same statistic of a number, such as DATE_DIFF('day', DATE '2020-01-01', d), or CASE "
-        "WHEN it equals a value THEN 1 ELSE 0 END"
+        f"{leaf.sql()} is not a number: it is shown, compared, or, as a date, subtracted from another; to compute with "
+        f"it in {node.sql()}, write the same statistic of a number, such as DATE_DIFF('day', DATE '2020-01-01', d), or "
+        "a CASE that compares it"
     )
 
 
