@@ -130,7 +130,7 @@ def _find(text: str) -> object:
         ("MEDIN(x)", "MEDIAN"),
         ("AVGG(x)", "AVG"),
         ("AVERAGE(x)", "AVG"),
-        ("STD(x)", "STDDEV"),
+        ("STDD(x)", "STDDEV"),
         ("VARIENCE(x)", "VARIANCE"),
         ("QUANTIL_CONT(x, 0.5)", "QUANTILE_CONT"),
         ("SUM(SQR(x))", "SQRT"),

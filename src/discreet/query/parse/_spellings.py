@@ -33,7 +33,6 @@ STATISTICS_ELSEWHERE: Mapping[str, str] = {
 """Names of statistics that other systems have, and which statistic each is."""
 
 FUNCTIONS_ELSEWHERE: Mapping[str, str] = {
-    "MODE() WITHIN GROUP (ORDER BY x)": "MODE(x)",
     "SUMIF(x, a), AVGIF(x, a)": "SUM(x) FILTER (WHERE a), AVG(x) FILTER (WHERE a)",
     "MID(s, start, length)": "SUBSTRING(s, start, length)",
     "BTRIM(s, 'x')": "TRIM(s, 'x')",
@@ -56,8 +55,8 @@ FUNCTIONS_ELSEWHERE: Mapping[str, str] = {
     "DATEADD(day, 3, d), ADDDATE(d, INTERVAL 3 DAY)": "d + INTERVAL 3 DAY",
     "DATE_SUB(d, INTERVAL 3 DAY), SUBDATE(d, INTERVAL 3 DAY)": "d - INTERVAL 3 DAY",
     "DATEPART(year, d)": "EXTRACT(YEAR FROM d)",
-    "DATEDIFF(day, a, b), DATE_DIFF(b, a, DAY), DATETIME_DIFF(b, a, DAY)": "DATE_DIFF('day', a, b)",
-    "DATEDIFF(b, a)": "DATE_DIFF('day', a, b)",
+    "DATE_DIFF(m, d, MONTH), DATETIME_DIFF(m, d, MONTH)": "DATE_DIFF('month', d, m)",
+    "DATEDIFF(m, d)": "DATE_DIFF('day', d, m)",
     "DATE_FORMAT(d, '%Y-%m'), FORMAT_DATE('%Y-%m', d)": "STRFTIME(d, '%Y-%m')",
     "DAYNAME(d)": "STRFTIME(d, '%A')",
     "MONTHNAME(d)": "STRFTIME(d, '%B')",
