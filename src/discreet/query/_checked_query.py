@@ -98,8 +98,8 @@ class CheckedQuery:
     def hash(self, policy: Policy) -> str:
         """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
 
-        Where keys are chosen before noise, of the choice as well; of groups that follow from types and bounds; of what
-        estimates the bias if anything does.
+        Where keys are chosen before noise, of the choice as well; of groups that follow from types and bounds; of the
+        values of modes; of what estimates the bias if anything does.
         """
         content: dict[str, object] = {
             "format": FORMAT,
@@ -113,6 +113,8 @@ class CheckedQuery:
             content["top_keys"] = top_keys_to_json(*chosen)
         if groups := [_groups(key) for each in self.levels for key in each.bounded.keys if _is_computed(key)]:
             content["groups"] = groups
+        if modes := [each for each in self.levels[0].bounded.histograms if each.values]:
+            content["modes"] = [(each.argument.sql(), json_digest(list(map(repr, each.values)))) for each in modes]
         if self.bias:
             losses = [each.plan.loss for each in self.bias]
             content["bias"] = [

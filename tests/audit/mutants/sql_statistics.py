@@ -62,7 +62,7 @@ class _OneRow(ModeNoise):
     """A person is one row, whatever the cap says."""
 
     @classmethod
-    def calibrate(cls, spend: Any, values: int, moves: int) -> ModeNoise:  # noqa: ARG003
+    def calibrate(cls, spend: Any, values: int, moves: int) -> ModeNoise:
         return ModeNoise.calibrate(spend, values, 1)
 
 

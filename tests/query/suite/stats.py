@@ -68,7 +68,7 @@ STATISTICS = (
     case(f"SELECT MODE(city)[[ FILTER (WHERE city IN {_CITIES})]], MODE(vip), COUNT(*) FROM customers", "modes"),
     case("SELECT MODE({quantity}) AS q, MODE({quantity} > 1), AVG({price}) FROM items", "modes"),
     case("SELECT MODE() WITHIN GROUP (ORDER BY vip DESC) FROM customers WHERE age > 30", "modes"),
-    case(f"SELECT MODE(status)[[ FILTER (WHERE status IN (SELECT status FROM statuses))]] AS m FROM orders", "modes"),
+    case("SELECT MODE(status)[[ FILTER (WHERE status IN (SELECT status FROM statuses))]] AS m FROM orders", "modes"),
     case("SELECT MODE({quantity}) FILTER (WHERE price < 40) + 1, MODE({quantity}) FROM items", "modes", "filter"),
     case(
         "SELECT MODE(CASE WHEN price > 100 THEN 'dear' WHEN price > 20 THEN 'fair' END) AS m, "

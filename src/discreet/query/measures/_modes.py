@@ -69,7 +69,7 @@ def _mode(sql: str, node: exp.Mode, when: exp.Expr | None, key_of: KeyOf) -> His
     if len(values) * size_of(key.computed, _MOST_PARTS) > _MOST_PARTS:
         raise QueryError(
             f"{sql} compares a long expression with {len(values):,} public values, which is more than fits a query; "
-            f"{counted}, or give the expression a name in a sub-query and write the MODE of that"
+            f"{counted}, or a shorter expression"
         )
     return Histogram(_place(key, values), Fraction(1), 0, len(values) - 1, (), when, key.type, values)
 
