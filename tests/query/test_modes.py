@@ -296,9 +296,9 @@ def most_frequent(values: list[Any]) -> Any:
 def test_next_to_no_noise_gives_the_most_frequent_value() -> None:
     table = table_of(4_001)
     query = (
-        "SELECT q, MODE(k) AS k, MODE(x) AS x, MODE(big) AS big, MODE(yes) AS yes, MODE(day) AS day, MODE(code) AS code, "
-        "MODE(k) FILTER (WHERE y > 4 AND k <> 'a') AS other, MODE(DATE_TRUNC('month', at)) AS month, COUNT(*) AS n "
-        "FROM t GROUP BY q"
+        "SELECT q, MODE(k) AS k, MODE(x) AS x, MODE(big) AS big, MODE(yes) AS yes, MODE(day) AS day, "
+        "MODE(code) AS code, MODE(k) FILTER (WHERE y > 4 AND k <> 'a') AS other, "
+        "MODE(DATE_TRUNC('month', at)) AS month, COUNT(*) AS n FROM t GROUP BY q"
     )
     with dp.connect({"t": table}, policy_of()) as session:
         release = session.sql(query, dp.approx(10**6, "0.01"))
@@ -341,8 +341,9 @@ def test_a_mode_can_be_compared_sorted_by_and_computed_with() -> None:
     table = table_of(3_000)
     refused = "SELECT q, MODE(day) - DATE '2024-01-01' AS nothing FROM t GROUP BY q"
     query = (
-        "SELECT q, MODE(x) + 1 AS next, MODE(day) - MIN(day) AS days, CASE WHEN MODE(k) IN ('a') THEN 1 ELSE 0 END AS c "
-        "FROM t GROUP BY q HAVING MODE(k) LIKE 'a%' AND NOT MODE(yes) = FALSE ORDER BY MODE(yes), MODE(k), q DESC"
+        "SELECT q, MODE(x) + 1 AS next, MODE(day) - MIN(day) AS days, "
+        "CASE WHEN MODE(k) IN ('a') THEN 1 ELSE 0 END AS c FROM t GROUP BY q "
+        "HAVING MODE(k) LIKE 'a%' AND NOT MODE(yes) = FALSE ORDER BY MODE(yes), MODE(k), q DESC"
     )
     with dp.connect({"t": table}, policy_of()) as session:
         with pytest.raises(QueryError, match="not a number"):

@@ -84,8 +84,8 @@ STATISTICS = (
         "group expressions",
     ),
     case(
-        f"SELECT vip, MODE(UPPER(city))[[ FILTER (WHERE city IN {_CITIES})]] AS m, MEDIAN({{age}}) FROM customers{_VIP} "
-        "GROUP BY vip",
+        f"SELECT vip, MODE(UPPER(city))[[ FILTER (WHERE city IN {_CITIES})]] AS m, MEDIAN({{age}}) "
+        f"FROM customers{_VIP} GROUP BY vip",
         "modes",
         "quantiles",
         "string functions",

@@ -186,7 +186,7 @@ DATES = (
         "not a number", "null where d is", _truncated, (1, 1), _first, evaluate=_truncate,
     ),
     Function(
-        ("LAST_DAY", "LAST_DAY_OF_MONTH", "EOMONTH"), "LAST_DAY(d)", "the last day of the month, a date",
+        ("LAST_DAY", "LAST_DAY_OF_MONTH"), "LAST_DAY(d)", "the last day of the month, a date",
         "not a number", "null where d is", takes(_MOMENT, gives="date"), (1, 1), _last, evaluate=last_day,
     ),
     Function(
