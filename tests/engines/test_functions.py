@@ -390,6 +390,7 @@ PLAIN = (
     "STARTS_WITH(s, 'f')|ENDS_WITH(s, 'n')|CONTAINS(s, 'é')|STRPOS(s, 'a')|s LIKE '%a%'|s ILIKE '%E%'|YEAR(d)|"
     "WEEK(d)|MONTH(m)|"
     "DAYOFWEEK(d)|ISODOW(m)|DAYOFYEAR(d)|QUARTER(m)|HOUR(m)|MINUTE(m)|SECOND(m)|DATE_TRUNC('week', m)|"
+    "LAST_DAY(d)|LAST_DAY(m)|"
     "DATE_DIFF('week', d, m)|"
     "DATE_DIFF('month', d, m)|d - e|COALESCE(s, 'x')|NULLIF(i, 0)|GREATEST(i, j)|LEAST(f, g)|"
     "i = 9007199254740993|i IN (1, 3)|"
