@@ -132,7 +132,7 @@ REFUSED = {
     "MODE(u)": "says whose a row is",
     "MODE(5)": "needs an x",
     "MODE(NULL)": "needs an x",
-    "MODE(COUNT(*))": "needs an x",
+    "MODE(COUNT(*))": "write MODE.x. of one x",
     "MODE(MODE(k))": "needs an x|cannot stand",
     "MODE()": "write MODE.x. of one x",
     "MODE(*)": "write MODE.x. of one x",
@@ -437,3 +437,20 @@ def test_the_bias_of_a_mode_is_that_of_its_columns() -> None:
     with dp.connect({"t": table_of(300)}, policy_of()) as session:
         release = session.sql("SELECT MODE(x) AS m, MODE(k) AS k FROM t", dp.pure(10**6), bias=True)
     assert {each.what for each in release.bias("m")} >= {"rows with x above 12", "rows with x below 0"}
+
+
+def test_windows_over_modes_and_dates_have_noise_and_no_error_bar() -> None:
+    query = (
+        "SELECT yes, FIRST_VALUE(MODE(k)) OVER (ORDER BY yes) AS f, LAG(MAX(day)) OVER (ORDER BY yes) AS d, "
+        "FIRST_VALUE(yes) OVER (ORDER BY MODE(k)) AS v, MAX(MODE(x)) OVER () AS x, "
+        "LAG(yes) OVER (ORDER BY yes) AS free FROM t GROUP BY yes"
+    )
+    with dp.connect({"t": table_of(300)}, policy_of()) as session:
+        plan, release = session.plan(query, dp.pure(10)), session.sql(query, dp.pure(10))
+    assert plan.noisy == release.noisy == ("f", "d", "v", "x")
+    for name in release.noisy:
+        assert np.isnan(release.error(name)).all()
+        assert plan.error(name) is plan.rank_error(name) is None
+    assert plan.explain().count("no error bar: a window over rows with noise") == 4
+    assert Release.from_bytes(release.to_bytes()).to_arrow() == release.to_arrow()
+    assert release.to_arrow(errors=True).column("f_low").null_count == 3

@@ -63,9 +63,10 @@ def rank_line(plan: CheckedQuery, column: str, level: float) -> str | None:
 
     Of a mode, how far the count of the value is below the largest.
     """
-    if not _histograms(plan, column):
+    histograms = [] if plan.windowed(column) else _histograms(plan, column)
+    if not histograms:
         return None
-    if any(plan.levels[0].bounded.histograms[i].values for i in _histograms(plan, column)):
+    if any(each.values for each in histograms):
         below = count_error(plan, column, level)
         return "no error bar" if below is None else f"at most {below:,.4g} rows rarer than the most frequent value"
     rows = rank_error(plan, column, level)
@@ -76,6 +77,8 @@ def rank_line(plan: CheckedQuery, column: str, level: float) -> str | None:
 
 def rank_error(plan: CheckedQuery, column: str, level: float) -> float | None:
     """By how many rows the rank of an output column may be off; None where it is no quantile or that is not known."""
+    if plan.windowed(column):
+        return None
     errors = [
         noise.rank_error(plan.rows_per_group(each), level) if isinstance(noise, QuantileNoise) else None
         for each, noise in _drawn_by(plan, column)
@@ -86,6 +89,8 @@ def rank_error(plan: CheckedQuery, column: str, level: float) -> float | None:
 
 def count_error(plan: CheckedQuery, column: str, level: float) -> float | None:
     """By how many rows the value of an output column is rarer than the most frequent one; None where it is no mode."""
+    if plan.windowed(column):
+        return None
     errors = [
         noise.count_error(level) if isinstance(noise, ModeNoise) else None for _, noise in _drawn_by(plan, column)
     ]
@@ -95,8 +100,8 @@ def count_error(plan: CheckedQuery, column: str, level: float) -> float | None:
 
 def _drawn_by(plan: CheckedQuery, column: str) -> list[tuple[Level, QuantileNoise | ModeNoise]]:
     """What an output column is drawn by, in each level."""
-    histograms = sorted(_histograms(plan, column))
-    return [(each, each.noise.quantiles[i]) for each in plan.levels if each.noise is not None for i in histograms]
+    positions = [plan.levels[0].bounded.histograms.index(each) for each in _histograms(plan, column)]
+    return [(each, each.noise.quantiles[i]) for each in plan.levels if each.noise is not None for i in positions]
 
 
 def mechanisms_of(plan: CheckedQuery, column: str) -> tuple[str, ...]:
@@ -108,11 +113,12 @@ def _mechanism(noise: QuantileNoise | ModeNoise) -> str:
     return "permute-and-flip" if isinstance(noise.mechanism, PermuteAndFlip) else "exponential mechanism"
 
 
-def _histograms(plan: CheckedQuery, column: str) -> set[int]:
-    """The histograms whose quantiles an output column hangs on."""
-    items = [item for item in plan.select.expressions if item.alias == column and item.find(exp.Window) is None]
-    placed = [int(leaf.name[1:]) for item in items for leaf in item.find_all(exp.Placeholder)]
-    return {aggregate.quantile[0] for aggregate in (plan.aggregates[i] for i in placed) if aggregate.quantile}
+def _histograms(plan: CheckedQuery, column: str) -> list[Histogram]:
+    """The histograms whose quantiles or modes an output column hangs on."""
+    items = [item for item in plan.select.expressions if item.alias == column]
+    read = [plan.aggregates[int(leaf.name[1:])] for item in items for leaf in item.find_all(exp.Placeholder)]
+    positions = sorted({aggregate.quantile[0] for aggregate in read if aggregate.quantile is not None})
+    return [plan.levels[0].bounded.histograms[i] for i in positions]
 
 
 def _histogram(level: Level, position: int, histogram: Histogram) -> str:
@@ -185,7 +191,7 @@ def _half_width(plan: CheckedQuery, column: str, level: float) -> str:
 
 
 def _read_off(plan: CheckedQuery, column: str) -> str:
-    picked = all(plan.levels[0].bounded.histograms[i].values for i in _histograms(plan, column))
+    picked = all(each.values for each in _histograms(plan, column))
     drawn = "a choice" if picked else "quantiles"
     numbers = [drawn if i == QUANTILE else f"[{i + 1}]" for i in plan.measures_of(column)]
     return f"from {' '.join(numbers)}"
@@ -193,8 +199,7 @@ def _read_off(plan: CheckedQuery, column: str) -> str:
 
 def _bias(plan: CheckedQuery, column: str) -> str:
     """What of the bounds and caps may move the answer, beside noise."""
-    histograms = [plan.levels[0].bounded.histograms[i] for i in _histograms(plan, column)]
-    as_stored = bool(histograms) and not any(_is_clamped(plan, each) for each in histograms)
+    as_stored = not any(_is_clamped(plan, each) for each in _histograms(plan, column))
     positions = [i for i in plan.measures_of(column) if i != QUANTILE or not as_stored]
     causes = list(dict.fromkeys(filter(None, (_clamped(plan, i) for i in positions))))
     if plan.unit.name is not None:

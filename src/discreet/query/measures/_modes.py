@@ -47,7 +47,7 @@ def _mode(sql: str, node: exp.Mode, when: exp.Expr | None, key_of: KeyOf) -> His
     argument = node.this
     if any(value for name, value in node.args.items() if name != "this"):
         raise refuse(sql, node)
-    if not isinstance(argument, exp.Expr) or isinstance(argument, exp.Star | exp.Distinct | exp.Order):
+    if not isinstance(argument, exp.Expr) or argument.find(exp.Star, exp.Distinct, exp.Order) is not None:
         raise refuse(sql, node)
     try:
         key = key_of(argument)

@@ -192,10 +192,11 @@ def answer(
             raise QueryError(f"two columns of the result are called {item.alias}")
         columns[item.alias] = rows.column(item.this)
         if written.find(exp.Window) is not None:
-            if written.find(exp.Placeholder) is not None and is_number(columns[item.alias]):
+            numeric = is_number(columns[item.alias])
+            if (written.find(exp.Placeholder) is not None and numeric) or _reads_quantile(written, called):
                 shape = _unknown(written, called, len(levels), measures, rows.size)
                 unrounded, digits = rounding(item.this)
-                column = linear(unrounded, rows, linear_windows) if steady else None
+                column = linear(unrounded, rows, linear_windows) if steady and numeric else None
                 if column is not None:
                     noise = row_noise(column, level_of, measures, noises)
                     slack = 0.0 if digits is None else 0.5 * 10.0**-digits
