@@ -64,7 +64,7 @@ def _nodes(case: Case) -> set[object]:
 SCALAR = {"case", "casts", "date functions", "number functions", "output functions", "string functions"}
 SUMS = (exp.Avg, exp.Corr, exp.CountIf, exp.CovarPop, exp.CovarSamp, exp.RegrCount, exp.RegrIntercept, exp.RegrSlope,
         exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)  # fmt: skip
-CELLS = (exp.ApproxQuantile, exp.Max, exp.Min, exp.PercentileCont, exp.PercentileDisc)
+CELLS = (exp.ApproxQuantile, exp.Max, exp.Min, exp.Mode, exp.PercentileCont, exp.PercentileDisc)
 """Functions that a plan makes of sums, and those that it makes of counts by cell: an engine knows none by its name."""
 
 

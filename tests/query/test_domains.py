@@ -61,6 +61,8 @@ def _parsed(text: str) -> exp.Expr:
         ("HOUR(d)", tuple(range(24))),
         ("DATE_TRUNC('month', q)", (dt.date(2024, 1, 1), dt.date(2024, 5, 1))),
         ("DATE_TRUNC('month', d)", None),
+        ("LAST_DAY(q)", (dt.date(2024, 1, 31), dt.date(2024, 5, 31))),
+        ("LAST_DAY(d)", None),
         ("WIDTH_BUCKET(f, 0, 10, 4)", (0, 1, 2, 3, 4, 5)),
         ("CASE WHEN x > 3 THEN 'many' WHEN x > 1 THEN 'few' END", ("many", "few", None)),
         ("CASE WHEN x > 3 THEN 'many' ELSE p END", ("many", "free", "Gold")),

@@ -59,6 +59,7 @@ SAME = {
     f"SELECT k, s / n AS a FROM ({INNER}) ORDER BY a DESC": (
         "SELECT k, SUM(x) / COUNT(*) AS a FROM t GROUP BY k ORDER BY SUM(x) / COUNT(*) DESC"
     ),
+    f"SELECT k FROM ({INNER})": "SELECT k FROM t GROUP BY k",
     f"SELECT k FROM ({INNER}) ORDER BY n LIMIT 2": "SELECT k FROM t GROUP BY k ORDER BY COUNT(*) LIMIT 2",
     f"SELECT * FROM ({INNER}) ORDER BY 2 LIMIT 2": f"{INNER} ORDER BY 2 LIMIT 2",
     f"SELECT * FROM ({INNER}) ORDER BY ALL": f"{INNER} ORDER BY ALL",
@@ -139,7 +140,6 @@ REFUSED = {
     f"SELECT q.n FROM ({INNER}) AS q JOIN t ON q.k = t.k": "group by the person",
     f"SELECT q.n FROM ({INNER}) AS q, t": "group by the person",
     "SELECT 1 AS one FROM (SELECT COUNT(*) AS n FROM t)": "no aggregate",
-    f"SELECT k FROM ({INNER})": "no aggregate",
     "SELECT x FROM (SELECT x FROM t)": "no aggregate",
     "SELECT * FROM (SELECT * FROM t) WHERE x > 1": "rows about people",
     "SELECT who, s FROM (SELECT who, SUM(x) AS s FROM t GROUP BY who)": "says whose a row is",

@@ -127,6 +127,10 @@ def _parsed(text: str) -> exp.Expr:
         ("SECOND(q)", 0, 59, True),
         ("DAY(DATE_TRUNC('month', q))", 1, 1, True),
         ("YEAR(DATE_TRUNC('year', p))", 2000, 2000, True),
+        ("YEAR(LAST_DAY(d))", 1, 9999, True),
+        ("DAY(LAST_DAY(q))", 31, 31, True),
+        ("DATE_DIFF('day', p, LAST_DAY(p))", -335, 365, True),
+        ("MONTH(LAST_DAY(p))", 1, 12, True),
     ],
 )
 def test_bounds_are_tight_and_never_too_narrow(text: str, lower: float, upper: float, whole: bool) -> None:

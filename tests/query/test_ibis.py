@@ -356,7 +356,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a semi join": (lambda: o.semi_join(people, o.n == people.age).count(), "SEMI JOIN .* name the person"),
     "strangers joined": (lambda: o.join(o.view(), "city").count(), "person"),
     "distinct rows": (lambda: o.union(o, distinct=True).count(), "UNION ALL"),
-    "a mode": (lambda: o.agg(m=_.note.mode()), "GROUP BY x ORDER BY"),
+    "a mode": (lambda: o.agg(m=_.note.mode()), "GROUP BY 1 ORDER BY 2"),
     "values of people": (lambda: o.agg(m=_.note.group_concat()), "."),
     "a value of a person": (lambda: o.agg(m=_.price.argmax(_.n)), "."),
     "any value": (lambda: o.agg(m=_.price.arbitrary()), "."),

@@ -190,8 +190,8 @@ def grid_policy(**columns: Any) -> Policy:
             "SELECT COUNT(*) AS n FROM t GROUP BY CUBE (WIDTH_BUCKET(x, 0, 9, 398), WIDTH_BUCKET(y, 0, 9, 248))",
             "100,651 rows",
         ),
-        (grid(201, 100).replace("COUNT(*)", "MEDIAN(z)"), "20,100 quantiles in 20,100 rows.*at most 20,000"),
-        (grid(101, 100).replace("COUNT(*)", "MEDIAN(z) AS m, MIN(z)"), "20,200 quantiles in 10,100 rows"),
+        (grid(201, 100).replace("COUNT(*)", "MEDIAN(z)"), "20,100 quantiles and modes in 20,100 rows.*at most 20,000"),
+        (grid(101, 100).replace("COUNT(*)", "MEDIAN(z) AS m, MIN(z)"), "20,200 quantiles and modes in 10,100 rows"),
         (
             grid(300, 300).replace("COUNT(*)", f"{listed('CORR(x + {i}, y) AS c{i}', 30)}, COUNT(*)"),
             "error bars of its 90,000 rows",

@@ -306,7 +306,6 @@ REFUSED = [
     ("1 + QUANTILE_CONT(x, [0.5])", "one quantile at a time"),
     ("PERCENTILE_CONT(0.5)", "not supported"),
     ("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x, y)", "not supported"),
-    ("MODE() WITHIN GROUP (ORDER BY x)", "not supported"),
     ("MAD(x)", "not supported"),
     ("ARG_MIN(x, y)", "not supported"),
 ]

@@ -118,6 +118,7 @@ _QUANTILES = (
         f"also {', '.join(QUANTILE_NAMES[4:])}; PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x); several p as a list",
     ),
     ("MIN(x), MAX(x)", "the 1 % and the 99 % quantiles"),
+    ("MODE(x)", "one of the public values of x, drawn by their counts; also MODE() WITHIN GROUP (ORDER BY x)"),
 )
 
 

@@ -52,7 +52,7 @@ def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None, read
             "bias=True is for caps that the policy has as numbers; a query that chooses its cap says what it cuts off: "
             'leave bias=True out, or write a number in place of max_rows = "auto"'
         )
-    asked = [each for each in (_clipped(bare), _dropped(bare, policy)) if each is not None]
+    asked = [each for each in (_clipped(bare), _dropped(bare, policy)) if each is not None and bare.noisy]
     if not asked:
         raise QueryError(
             "bias=True estimates what the bounds of numbers and the cap on rows do to a query of tables or of joins of "

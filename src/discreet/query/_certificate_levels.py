@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from discreet.errors import LedgerError
-from discreet.mechanisms import PartitionSelection, Quantiles, ThresholdedCounts, TopK
+from discreet.mechanisms import Exponential, PartitionSelection, PermuteAndFlip, Quantiles, ThresholdedCounts, TopK
 from discreet.privacy import (
     ApproxLoss,
     Loss,
@@ -21,6 +21,7 @@ from discreet.privacy import (
     parts,
     to_json,
 )
+from discreet.query.budget._modes import ModeNoise, mode_to_json
 from discreet.query.budget._noise import (
     CountThreshold,
     KeyDiscovery,
@@ -56,7 +57,9 @@ def level_to_json(level: Level) -> dict[str, Any]:
         "groups_per_unit": bounded.groups_per_unit,
         "loss": to_json(noise.loss),
         "measures": _measures(level, noise),
-        "quantiles": [quantile_to_json(each) for each in noise.quantiles],
+        "quantiles": [
+            mode_to_json(each) if isinstance(each, ModeNoise) else quantile_to_json(each) for each in noise.quantiles
+        ],
         "key_discovery": None if noise.selection is None else _selection(noise.selection),
         "top_keys": None if noise.top_keys is None else top_keys_to_json(noise.top_keys),
     }
@@ -149,7 +152,7 @@ def recompute_level_loss(data: Mapping[str, Any], relation: Relation) -> Loss:
         if norms != Norms(each["l1"], each["l2_squared"], each["linf"]):
             raise LedgerError(f"measure {i} states a sensitivity that does not follow from its limits and the caps")
         lost.append(_noise(each).loss(norms))
-    lost += [_quantiles(each, rows * twice) for each in _list(data["quantiles"])]
+    lost += [_draws(each, rows * twice) for each in _list(data["quantiles"])]
     discovery = discovery_in(data)
     if discovery is not None:
         lost.append(_discovery_loss(discovery, groups_each * twice, limits))
@@ -160,7 +163,7 @@ def _together(lost: Sequence[Loss], stated: Loss) -> Loss:
     name = currency(stated)
     gaussian = [loss for loss in lost if isinstance(loss, MuLoss)]
     if name != "approx" or not gaussian:
-        return in_currency(SumLoss(tuple(lost)), name)
+        return in_currency(SumLoss((PureLoss(Fraction(0)), *lost)), name)
     beside = [ApproxLoss(Fraction(0), loss.at_delta) if isinstance(loss, MuLoss) else loss for loss in lost]
     others = in_currency(SumLoss((PureLoss(Fraction(0)), *beside)), name)
     rest = parts(in_currency(stated, name))[0] - parts(others)[0]
@@ -197,6 +200,24 @@ def _choice(data: object, limits: Sequence[Limits], relation: Relation) -> tuple
     moved = max(limits[count].norms(relation).linf, 1)
     choice = TopK(_integer(top["k"]), _text(top["epsilon"]), sensitivity, monotone=monotone)
     return choice.k, TopK(choice.k, choice.epsilon * moved / sensitivity, sensitivity, monotone=monotone).loss()
+
+
+def _draws(data: object, moves: int) -> Loss:
+    """What quantiles of one argument lose, or one mode."""
+    if not isinstance(data, Mapping) or "values" not in data:
+        return _quantiles(data, moves)
+    fields = section(cast("object", data), {"mechanism", "values", "row_epsilon", "row_moves", "count_error"})
+    kind = _MODES.get(fields["mechanism"])
+    if kind is None or fields["row_moves"] != moves or _integer(fields["values"], 1) < 1:
+        raise LedgerError("a mode states a mechanism or a number of rows that does not follow from the caps")
+    epsilon = rational(_text(fields["row_epsilon"]), "row_epsilon") * moves
+    return kind(epsilon, 1, monotone=True).loss()
+
+
+_MODES: Mapping[object, type[Exponential] | type[PermuteAndFlip]] = {
+    "Exponential": Exponential,
+    "PermuteAndFlip": PermuteAndFlip,
+}
 
 
 def _quantiles(data: object, moves: int) -> Loss:

@@ -103,8 +103,8 @@ class CheckedQuery:
     def hash(self, policy: Policy) -> str:
         """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
 
-        Where keys are chosen before noise, of the choice as well; of groups that follow from types and bounds; of what
-        estimates the bias if anything does; of the caps that may be chosen.
+        Where keys are chosen before noise, of the choice as well; of groups that follow from types and bounds; of the
+        values of modes; of what estimates the bias if anything does; of the caps that may be chosen.
         """
         content: dict[str, object] = {
             "format": FORMAT,
@@ -118,6 +118,8 @@ class CheckedQuery:
             content["top_keys"] = top_keys_to_json(*chosen)
         if groups := [_groups(key) for each in self.levels for key in each.bounded.keys if _is_computed(key)]:
             content["groups"] = groups
+        if modes := [each for each in self.levels[0].bounded.histograms if each.values]:
+            content["modes"] = [(each.argument.sql(), json_digest(list(map(repr, each.values)))) for each in modes]
         if self.bias:
             losses = [each.plan.loss for each in self.bias]
             content["bias"] = [
@@ -309,7 +311,7 @@ class CheckedQuery:
 def _imagined(level: Level, rows: int, *, at_edge: bool = True) -> Group:
     key = tuple(None if key.values is None else key.values[0] for key in level.bounded.keys)
     sums = tuple(rows * measure.upper if at_edge else typical(measure, rows) for measure in level.bounded.measures)
-    tops = tuple((float(h.bounds[1]),) * len(h.probabilities) for h in level.bounded.histograms)
+    tops = tuple(histogram.largest for histogram in level.bounded.histograms)
     return Group(key, 0, sums, quantiles=tops)
 
 

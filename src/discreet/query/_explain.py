@@ -7,10 +7,19 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, ThresholdedCounts
+from discreet.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    PermuteAndFlip,
+    Quantiles,
+    ThresholdedCounts,
+)
 from discreet.privacy import ApproxLoss, in_words
 from discreet.query._checked_query import CheckedQuery, bias_lines
+from discreet.query.budget._modes import ModeNoise
 from discreet.query.budget._noise import NEARLY_ALWAYS, CountThreshold, KeyDiscovery, Level, Noise, NoiseMechanism
+from discreet.query.budget._quantiles import QuantileNoise
 from discreet.query.caps._choice import SHARE, CapChoice
 from discreet.query.functions._moments import DAY, moment_at
 from discreet.query.measures._bounded import GroupKey, public_groups
@@ -27,7 +36,9 @@ __all__ = [
     "NO_BAR",
     "cap_lines",
     "column_lines",
+    "count_error",
     "explain",
+    "mechanisms_of",
     "missing_keys",
     "quantile_lines",
     "rank_error",
@@ -38,7 +49,10 @@ __all__ = [
 
 def quantile_lines(plan: CheckedQuery, level: Level) -> list[str]:
     """A line for each histogram of a level, and one for each MIN and MAX, which are not what their names say."""
-    lines = [_histogram(level, i, histogram) for i, histogram in enumerate(level.bounded.histograms)]
+    lines = [
+        _mode(plan, level, i) if histogram.values else _histogram(level, i, histogram)
+        for i, histogram in enumerate(level.bounded.histograms)
+    ]
     for aggregate in plan.aggregates:
         if aggregate.quantile is not None and aggregate.sql.startswith(("MIN(", "MAX(")):
             histogram, place = aggregate.quantile
@@ -48,9 +62,16 @@ def quantile_lines(plan: CheckedQuery, level: Level) -> list[str]:
 
 
 def rank_line(plan: CheckedQuery, column: str, level: float) -> str | None:
-    """How far the rank of an output column may be off, in words, or None for a column that hangs on no quantile."""
-    if not _histograms(plan, column):
+    """How far the rank of an output column may be off, in words, or None for a column that hangs on no quantile.
+
+    Of a mode, how far the count of the value is below the largest.
+    """
+    histograms = [] if plan.windowed(column) else _histograms(plan, column)
+    if not histograms:
         return None
+    if any(each.values for each in histograms):
+        below = count_error(plan, column, level)
+        return "no error bar" if below is None else f"at most {below:,.4g} rows rarer than the most frequent value"
     rows = rank_error(plan, column, level)
     if rows is None:
         return 'rank within some rows, how many depends on their number; plan with assume={"rows": n}'
@@ -59,21 +80,48 @@ def rank_line(plan: CheckedQuery, column: str, level: float) -> str | None:
 
 def rank_error(plan: CheckedQuery, column: str, level: float) -> float | None:
     """By how many rows the rank of an output column may be off; None where it is no quantile or that is not known."""
+    if plan.windowed(column):
+        return None
     errors = [
-        each.noise.quantiles[i].rank_error(plan.rows_per_group(each), level)
-        for each in plan.levels
-        if each.noise is not None
-        for i in sorted(_histograms(plan, column))
+        noise.rank_error(plan.rows_per_group(each), level) if isinstance(noise, QuantileNoise) else None
+        for each, noise in _drawn_by(plan, column)
     ]
     known = [error for error in errors if error is not None]
     return max(known) if known and len(known) == len(errors) else None
 
 
-def _histograms(plan: CheckedQuery, column: str) -> set[int]:
-    """The histograms whose quantiles an output column hangs on."""
-    items = [item for item in plan.select.expressions if item.alias == column and item.find(exp.Window) is None]
-    placed = [int(leaf.name[1:]) for item in items for leaf in item.find_all(exp.Placeholder)]
-    return {aggregate.quantile[0] for aggregate in (plan.aggregates[i] for i in placed) if aggregate.quantile}
+def count_error(plan: CheckedQuery, column: str, level: float) -> float | None:
+    """By how many rows the value of an output column is rarer than the most frequent one; None where it is no mode."""
+    if plan.windowed(column):
+        return None
+    errors = [
+        noise.count_error(level) if isinstance(noise, ModeNoise) else None for _, noise in _drawn_by(plan, column)
+    ]
+    known = [error for error in errors if error is not None]
+    return max(known) if known and len(known) == len(errors) else None
+
+
+def _drawn_by(plan: CheckedQuery, column: str) -> list[tuple[Level, QuantileNoise | ModeNoise]]:
+    """What an output column is drawn by, in each level."""
+    positions = [plan.levels[0].bounded.histograms.index(each) for each in _histograms(plan, column)]
+    return [(each, each.noise.quantiles[i]) for each in plan.levels if each.noise is not None for i in positions]
+
+
+def mechanisms_of(plan: CheckedQuery, column: str) -> tuple[str, ...]:
+    """The names of the mechanisms that an output column is drawn by."""
+    return tuple(dict.fromkeys(_mechanism(noise) for _, noise in _drawn_by(plan, column)))
+
+
+def _mechanism(noise: QuantileNoise | ModeNoise) -> str:
+    return "permute-and-flip" if isinstance(noise.mechanism, PermuteAndFlip) else "exponential mechanism"
+
+
+def _histograms(plan: CheckedQuery, column: str) -> list[Histogram]:
+    """The histograms whose quantiles or modes an output column hangs on."""
+    items = [item for item in plan.select.expressions if item.alias == column]
+    read = [plan.aggregates[int(leaf.name[1:])] for item in items for leaf in item.find_all(exp.Placeholder)]
+    positions = sorted({aggregate.quantile[0] for aggregate in read if aggregate.quantile is not None})
+    return [plan.levels[0].bounded.histograms[i] for i in positions]
 
 
 def _histogram(level: Level, position: int, histogram: Histogram) -> str:
@@ -86,9 +134,20 @@ def _histogram(level: Level, position: int, histogram: Histogram) -> str:
     if level.noise is None:
         return what
     mechanism = level.noise.quantiles[position].mechanism
+    assert isinstance(mechanism, Quantiles)
     method = "drawn jointly" if mechanism.method == "joint" else "drawn one after the other"
     many = f", {method}" if len(histogram.probabilities) > 1 else ""
     return f"{what}; exponential mechanism, epsilon {decimal_text(mechanism.epsilon)} for each row{many}"
+
+
+def _mode(plan: CheckedQuery, level: Level, position: int) -> str:
+    histogram = level.bounded.histograms[position]
+    sql = next(each.sql for each in plan.aggregates if each.quantile is not None and each.quantile[0] == position)
+    what = f"{sql}: one of {_count(len(histogram.values), 'public value')}, the likelier the more rows it has"
+    if level.noise is None:
+        return what
+    noise = level.noise.quantiles[position]
+    return f"{what}; {_mechanism(noise)}, epsilon {decimal_text(noise.mechanism.epsilon)} for each row"
 
 
 NO_BAR = "no error bar: a window over rows with noise"
@@ -141,16 +200,28 @@ def _half_width(plan: CheckedQuery, column: str, level: float) -> str:
 
 
 def _read_off(plan: CheckedQuery, column: str) -> str:
-    numbers = ["quantiles" if i == QUANTILE else f"[{i + 1}]" for i in plan.measures_of(column)]
+    picked = all(each.values for each in _histograms(plan, column))
+    drawn = "a choice" if picked else "quantiles"
+    numbers = [drawn if i == QUANTILE else f"[{i + 1}]" for i in plan.measures_of(column)]
     return f"from {' '.join(numbers)}"
 
 
 def _bias(plan: CheckedQuery, column: str) -> str:
     """What of the bounds and caps may move the answer, beside noise."""
-    causes = list(dict.fromkeys(filter(None, (_clamped(plan, i) for i in plan.measures_of(column)))))
+    as_stored = not any(_is_clamped(plan, each) for each in _histograms(plan, column))
+    positions = [i for i in plan.measures_of(column) if i != QUANTILE or not as_stored]
+    causes = list(dict.fromkeys(filter(None, (_clamped(plan, i) for i in positions))))
     if plan.unit.name is not None:
         causes.append("caps on a person's rows" + (" and groups" if plan.levels[0].bounded.max_groups else ""))
     return f"bias: {', '.join(causes) or 'none'}"
+
+
+def _is_clamped(plan: CheckedQuery, histogram: Histogram) -> bool:
+    """Whether values may be moved into bounds: those of quantiles, and of modes of whole numbers and dates."""
+    if histogram.kind not in ("int", "date"):
+        return not histogram.values
+    fields = [plan.levels[0].bounded.columns[each.name] for each in histogram.argument.find_all(exp.Column)]
+    return not histogram.values or any(field.bounds is not None and field.keys is None for field in fields)
 
 
 def _clamped(plan: CheckedQuery, position: int) -> str:
@@ -214,7 +285,8 @@ def explain(plan: CheckedQuery, level: float = 0.95) -> str:
     widths = column_lines(plan, level)
     rough = "; ~ approximate" if any("± ~" in line for line in widths) else ""
     caveat = f"noise only; not the bias of clamping and caps{widest}{rough}"
-    lines += ["", f"Half-widths at {100 * level:.10g} % ({caveat}):", *(f"  {line}" for line in widths)]
+    if widths:
+        lines += ["", f"Half-widths at {100 * level:.10g} % ({caveat}):", *(f"  {line}" for line in widths)]
     lines += ["", f"Cost: {in_words(plan.loss)}."]
     return "\n".join(lines)
 
@@ -247,6 +319,11 @@ def _level(plan: CheckedQuery, level: Level) -> list[str]:
         public += " that the conditions leave" if key.narrowed else ""
         within = "; values beyond the bounds of its columns are moved into them" if key.bounded is not None else ""
         lines.append(f"Key {key.name}: {public}{within}.")
+    if bounded.is_public:
+        return [
+            *lines,
+            "Nothing is asked of rows: all keys are public, and in the answer whether or not a row has them.",
+        ]
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
     lines += [f"  [{i + 1}] {_measure(plan, level, i)}" for i in range(len(bounded.measures))]
     lines += [f"  {line}" for line in _together(level)]

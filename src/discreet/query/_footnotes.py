@@ -20,16 +20,18 @@ ALL_NOISE = "*"
 _NULL = "NULL"
 
 
-def cell_text(value: float | dt.date | None, half: float, tilde: str, rank: float | None) -> str:
+def cell_text(value: float | str | dt.date | None, half: float, tilde: str, rank: float | None) -> str:
     """A noisy number with its half-width; one that hangs on a quantile with how far its rank may be off, if known.
+    Texts, dates and truth values have neither.
 
     >>> cell_text(1042, 6.0, "", None), cell_text(3, 6.0, "", None), cell_text(13.0, float("nan"), "", 16.0)
     ('1,042 ± 6', '3 ± 6*', '13 (rank ± 16 rows)')
     """
     if value is None:
         return _NULL
-    if isnan(half) or isinstance(value, dt.date):  # a quantile: its error in this unit depends on the data
-        number = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if isinstance(value, float) else f"{value}"
+    if isnan(half) or isinstance(value, str | dt.date):  # a quantile: its error in this unit depends on the data
+        is_integer = isinstance(value, int) and not isinstance(value, bool)
+        number = f"{value:,}" if is_integer else f"{value:,.6g}" if isinstance(value, float) else f"{value}"
         return number if rank is None else f"{number} (rank ± {rank:,.4g} rows)"
     if isinf(half):
         return f"{value:,.6g} ± {tilde}∞{ALL_NOISE}"
@@ -48,6 +50,8 @@ def footnotes(certificate: Mapping[str, Any], words: AnswerWords, noisy: Sequenc
         *_cut(certificate),
         *(f"{name} is the {words.columns[name]}: the outermost value is one person's own" for name in words.outermost),
     ]
+    if words.modes:
+        lines.append(f"{', '.join(words.modes)}: {_picked(certificate)}")
     if _NULL in texts:
         window = ", or its window has no rows" if words.windows else ""
         lines.append(
@@ -65,6 +69,16 @@ def _cut(certificate: Mapping[str, Any]) -> list[str]:
         return []
     chosen = cast("Mapping[str, Any]", cap).get("chosen")
     return [f"of one person at most {chosen:,} rows count, as noisy counts of people by their rows called for"]
+
+
+def _picked(certificate: Mapping[str, Any]) -> str:
+    """How far the value of a mode may be from the most frequent one, in that mode where it is farthest."""
+    try:
+        draws = [draw for level in certificate["levels"] for draw in level["quantiles"] if "count_error" in draw]
+        rows = max(float(draw["count_error"]["rows"]) for draw in draws)
+    except (LookupError, TypeError, ValueError):
+        return "picked with noise from public values"
+    return f"picked with noise from public values; a more frequent one has at most {rows:,.4g} rows more (95 %)"
 
 
 def _missing_groups(certificate: Mapping[str, Any]) -> list[str]:

@@ -70,7 +70,9 @@ def _affordable(plan: CheckedQuery, cap: CapChoice, spend: Loss) -> int:
 
 def _bought(plan: CheckedQuery, levels: Sequence[Level], spend: Loss) -> tuple[Level, ...]:
     """Levels with the noise that the spend buys."""
-    spends = level_spends(spend, [level.bounded.count_units for level in levels])
+    buying = [level for level in levels if not level.bounded.is_public]
+    shares = iter(level_spends(spend, [level.bounded.count_units for level in buying]) if buying else ())
+    spends = [spend if level.bounded.is_public else next(shares) for level in levels]
     slopes = column_slopes(plan.select, levels, plan.aggregates)
     return tuple(
         replace(
@@ -201,7 +203,9 @@ def _check_column(plan: CheckedQuery, column: str, level: float) -> None:
     if plan.barless(column):
         raise ParameterError(f"{column} is a window over rows with noise, which has no error bar; name another column")
     if rank_line(plan, column, level):
-        raise ParameterError(f"{column} hangs on a quantile, whose error is known in rank alone; see explain()")
+        raise ParameterError(
+            f"{column} hangs on a quantile or a mode, whose error is known in rank alone; see explain()"
+        )
     if plan.rows is None and plan.before is None:
         raise ParameterError(
             f"the error of {column} depends on the data; add assume={{'rows': n}} to the plan, or assume=release with "

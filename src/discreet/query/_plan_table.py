@@ -14,7 +14,7 @@ from discreet.errors import printable
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.privacy import in_words
 from discreet.query._checked_query import CheckedQuery
-from discreet.query._explain import DEPENDS_ON_CAP, NO_BAR, rank_error
+from discreet.query._explain import DEPENDS_ON_CAP, NO_BAR, count_error, mechanisms_of, rank_error
 from discreet.query.budget._noise import NEARLY_ALWAYS, Level, keys_of
 from discreet.query.measures._bounded import GroupKey
 from discreet.query.measures._measures import Product, Sum
@@ -157,14 +157,15 @@ def _noise(plan: CheckedQuery, column: str) -> str:
         return f"its own in each of {len(plan.levels)} grouping sets"
     laws: dict[str, list[str]] = {}
     for position in plan.measures_of(column):
+        if position == QUANTILE:
+            laws |= {name: [] for name in mechanisms_of(plan, column)}
+            continue
         law, scale = _law(level, position)
         laws.setdefault(law, []).extend(scale)
     return "; ".join(f"{law} {' and '.join(dict.fromkeys(scales))}".rstrip() for law, scales in laws.items()) or "none"
 
 
 def _law(level: Level, position: int) -> tuple[str, list[str]]:
-    if position == QUANTILE:
-        return "exponential mechanism", []
     assert level.noise is not None
     mechanism, measure = level.noise.mechanisms[position], level.bounded.measures[position]
     step = float(measure.step) if isinstance(measure, Sum | Product) else 1.0
@@ -190,6 +191,9 @@ def _error(plan: CheckedQuery, column: str, level: float) -> str:
     rows = rank_error(plan, column, level)
     if rows is not None:
         return f"± {rows:,.4g} rows in rank"
+    below = count_error(plan, column, level)
+    if below is not None:
+        return f"{below:,.4g} rows rarer at most"
     return "in rank; depends on the data" if QUANTILE in plan.measures_of(column) else "depends on the data"
 
 

@@ -113,7 +113,11 @@ def _with_bought_cap(select: exp.Select, policy: Policy, read: ReadPublic | None
                 raise
             continue
         bounded = plan.levels[0].bounded
-        if bounded.max_rows < most or not any(policy.tables[table].buys_cap for table in bounded.tables):
+        if (
+            bounded.is_public
+            or bounded.max_rows < most
+            or not any(policy.tables[table].buys_cap for table in bounded.tables)
+        ):
             return plan
         cap = cap_choice(plan.levels, plan.unit, capped, ratios=plan.has_ratios_alone)
         return replace(plan, cap=cap, levels=cap.at(1, plan.unit))
@@ -173,6 +177,8 @@ def _make_plan(select: exp.Select, policy: Policy, read_public: ReadPublic | Non
     groups = grouping_sets(select)
     _check_shared(groups, columns, narrowing)
     sets = _keys(groups, columns, narrowing)
+    if releases_keys:
+        sets = _narrowed(sets, columns, Narrowing(certain, columns.fields))
     check_rows(sets)
     check_depths(select, bound.relation)
     read = frozenset(named(bound.relation))
@@ -185,11 +191,13 @@ def _make_plan(select: exp.Select, policy: Policy, read_public: ReadPublic | Non
         public = PublicGroups(bound.relation, certain, narrowing, columns.fields, shared, read_public)
         sets = [public.listed(keys) for keys in sets]
         check_rows(sets)
-    outputs, measures, histograms, aggregates = extract_aggregates(spelled, columns.fields, table, columns.people)
+    outputs, measures, histograms, aggregates = extract_aggregates(
+        spelled, columns.fields, table, columns.people, lambda node: group_key(node, columns, narrowing)
+    )
     check_measures(len(aggregates), len(measures), len(sets))
-    check_rows(sets, quantiles=sum(len(each.probabilities) for each in histograms))
+    check_rows(sets, quantiles=sum(each.draws for each in histograms))
     private = [any(key.values is None for key in keys) for keys in sets]
-    if not aggregates and not all(private):
+    if not aggregates and not any(sets):
         if windows := list(select.find_all(exp.Window)):
             raise refuse(windows[0].sql(dialect="duckdb"), "WINDOW")
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
@@ -292,6 +300,14 @@ def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns, narrowing: Narro
     if any((public_groups(each) or 0) > _MOST_GROUPS for each in keys):
         return [tuple(_listed_alone(key) for key in each) for each in keys]
     return keys
+
+
+def _narrowed(sets: Sequence[Sequence[GroupKey]], columns: Columns, narrowing: Narrowing) -> list[tuple[GroupKey, ...]]:
+    """The keys of each grouping set, where those that are public anyway have the values that conditions leave."""
+    return [
+        tuple(key if key.values is None else group_key(key.expression, columns, narrowing) for key in keys)
+        for keys in sets
+    ]
 
 
 def _listed_alone(key: GroupKey) -> GroupKey:

@@ -17,6 +17,7 @@ from discreet.privacy import pure
 from discreet.query import BoundedAggregate, Distinct, Product
 from discreet.query import _planner as planner
 from discreet.query.budget import _calibrate as calibrating
+from discreet.query.budget._modes import ModeNoise
 from discreet.query.budget._quantiles import QuantileNoise
 from discreet.sensitivity import Norms
 from mutants._databases import sql_mutant
@@ -55,6 +56,14 @@ def _as_values(measure: Any, bounded: BoundedAggregate, relation: Any) -> Norms:
 
 def _one_row(measure: Any, bounded: BoundedAggregate, relation: Any) -> Norms:
     return _norms(measure, replace(bounded, max_rows=1), relation)
+
+
+class _OneRow(ModeNoise):
+    """A person is one row, whatever the cap says."""
+
+    @classmethod
+    def calibrate(cls, spend: Any, values: int, moves: int) -> ModeNoise:
+        return ModeNoise.calibrate(spend, values, 1)
 
 
 class _OneMove(QuantileNoise):
@@ -145,6 +154,16 @@ MUTANTS = (
         "A person's six rows move the ranks by six, and the noise is for one.",
         (calibrating, "QuantileNoise", _OneMove),
         text="SELECT MEDIAN(x) AS m FROM t",
+        pair=([{"x": 10}] * 6, []),
+        true_epsilon=6,
+        unit="u",
+        max_rows=6,
+    ),
+    sql_mutant(
+        "SQL: a mode that takes a person for a row",
+        "A person's six rows add six to the count of a value, and the noise is for one.",
+        (calibrating, "ModeNoise", _OneRow),
+        text="SELECT MODE(x > 5) AS m FROM t",
         pair=([{"x": 10}] * 6, []),
         true_epsilon=6,
         unit="u",

@@ -21,6 +21,8 @@ Feature = Literal[
     "grouping sets",
     "joins",  # of private tables along the person
     "left joins",
+    "listed keys",  # public keys without an aggregate
+    "modes",
     "natural joins",
     "number functions",
     "output functions",  # functions of aggregates in the SELECT list

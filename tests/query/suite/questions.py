@@ -40,6 +40,9 @@ _LATER: tuple[tuple[str, Feature], ...] = (
     ("QUANTILE_CONT({0}y, 0.9) FILTER (WHERE {0}x > 0)", "quantiles"),
     ("MEDIAN(CASE WHEN {0}x > 0 THEN DATE '2024-02-29' WHEN {0}y < 1 THEN DATE '2024-01-01' END)", "quantiles"),
     ("MAX(CASE WHEN {0}k = 'a' THEN TIMESTAMP '2024-02-29 12:00:00' ELSE DATE '2024-01-01' END)", "quantiles"),
+    ("MODE({0}x)", "modes"),
+    ("MODE({0}y > 0) FILTER (WHERE {0}x > 0)", "modes"),
+    ("MODE(CASE WHEN {0}k = 'a' THEN 'a' WHEN {0}x / {0}y > 1 THEN 'more' END)", "modes"),
     ("SUM(ABS({0}x))", "number functions"),
     ("SUM(SQRT({0}y + 1))", "number functions"),
 )

@@ -6,7 +6,8 @@ from suite.case import case
 
 __all__ = ["STATISTICS"]
 
-_CITY = "[[ WHERE city IN ('Bern', 'Graz', 'Linz', 'Wien')]]"
+_CITIES = "('Bern', 'Graz', 'Linz', 'Wien')"
+_CITY = f"[[ WHERE city IN {_CITIES}]]"
 _VIP = "[[ WHERE vip IS NOT NULL]]"
 _STATUS = "[[ WHERE status IN (SELECT status FROM statuses)]]"
 
@@ -64,6 +65,62 @@ STATISTICS = (
         "quantiles",
     ),
     case("SELECT MEDIAN({seconds}), AVG({seconds}) FROM visits", "quantiles", within=4.0),
+    case(f"SELECT MODE(city)[[ FILTER (WHERE city IN {_CITIES})]], MODE(vip), COUNT(*) FROM customers", "modes"),
+    case("SELECT MODE({quantity}) AS q, MODE({quantity} > 1), AVG({price}) FROM items", "modes"),
+    case("SELECT MODE() WITHIN GROUP (ORDER BY vip DESC) FROM customers WHERE age > 30", "modes"),
+    case("SELECT MODE(status)[[ FILTER (WHERE status IN (SELECT status FROM statuses))]] AS m FROM orders", "modes"),
+    case("SELECT MODE({quantity}) FILTER (WHERE price < 40) + 1, MODE({quantity}) FROM items", "modes", "filter"),
+    case(
+        "SELECT MODE(CASE WHEN price > 100 THEN 'dear' WHEN price > 20 THEN 'fair' END) AS m, "
+        "MODE(DAYOFWEEK(placed) > 3) FROM orders",
+        "modes",
+        "case",
+        "date functions",
+    ),
+    case(
+        "SELECT channel, MODE({price} > 60) AS m, COUNT(*) AS n FROM orders GROUP BY channel HAVING NOT m = FALSE "
+        "ORDER BY channel",
+        "modes",
+        "group expressions",
+    ),
+    case(
+        f"SELECT vip, MODE(UPPER(city))[[ FILTER (WHERE city IN {_CITIES})]] AS m, MEDIAN({{age}}) "
+        f"FROM customers{_VIP} GROUP BY vip",
+        "modes",
+        "quantiles",
+        "string functions",
+        within=2.0,
+    ),
+    case(
+        "SELECT category, MODE({quantity}) AS q FROM items i JOIN products p ON p.id = i.product"
+        "[[ WHERE category IN ('book', 'food', 'toy')]] GROUP BY category",
+        "modes",
+        "paths",
+        "public tables",
+        "joins",
+    ),
+    case(
+        "SELECT CASE WHEN MODE(device)[[ FILTER (WHERE device IN ('desk', 'phone'))]] IN ('desk', 'phone') THEN 1 "
+        "ELSE 0 END AS c, MODE(LEAST(GREATEST(seconds, 0), 600) // 100) AS m FROM visits",
+        "modes",
+        "output functions",
+    ),
+    case(
+        "SELECT city FROM customers GROUP BY ROLLUP (city)",
+        "listed keys",
+        "grouping sets",
+        truth="SELECT city FROM cities UNION ALL SELECT NULL",
+    ),
+    case("SELECT status FROM orders GROUP BY status", "listed keys", truth="SELECT status FROM statuses"),
+    case(
+        "SELECT DISTINCT city FROM customers WHERE city > 'C' ORDER BY city DESC LIMIT 2",
+        "listed keys",
+        "select distinct",
+        truth="SELECT city FROM cities WHERE city > 'C' ORDER BY city DESC LIMIT 2",
+        ordered=True,
+    ),
+    case(f"SELECT DISTINCT city, COUNT(*) AS n FROM customers{_CITY} GROUP BY city", "select distinct"),
+    case("SELECT DISTINCT COUNT(*), SUM({price}) FROM orders", "select distinct"),
     case(
         f"SELECT status, COUNT(DISTINCT customer_id) AS n FROM orders{_STATUS} GROUP BY status ORDER BY n DESC LIMIT 1",
         "count distinct people",

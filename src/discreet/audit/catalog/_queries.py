@@ -36,6 +36,7 @@ def sql_entries() -> tuple[SqlEntry, ...]:
         *_private_keys(),
         *_substitutes(),
         *_quantiles(),
+        *_modes(),
         *_first_keys(),
         *over_tables(),
     )
@@ -350,6 +351,54 @@ def _quantiles() -> Iterator[SqlEntry]:
         policy=_policy("substitute"),
         pair=_replaced([_TOP], [(1, 0, -5.0, -0.5, "c", 3, "mine")]),
         note="one row above the others becomes one below: two moves",
+    )
+
+
+def _modes() -> Iterator[SqlEntry]:
+    """Modes move with every row that counts, in whatever group it is, as quantiles do."""
+    many = [(1, 10, 10.0, 2.5, key, i, "crowd") for i, key in enumerate("aaaaaabcc", start=1)]
+    few = _tables([_TOP]), _tables()
+    entry = partial(SqlEntry, policy=_policy(), spend=_EPSILON, pair=few)
+    mode = "SELECT MODE(x > 5) AS m FROM t"
+    yield entry("MODE", mode, note="the only row, or none: the other value is rarer by e, or as likely")
+    yield entry("MODE, rho", mode, spend=_RHO, note="the exponential mechanism, of bounded range, at its price in rho")
+    dear = "bounded range, at its price in mu, which is that of all bounded ranges: this one tells less"
+    yield entry("MODE, mu", mode, spend=_MU, note=dear, tight=False)
+    yield entry("MODE of a text", "SELECT MODE(k) AS m FROM t", note="the only row, of three public values")
+    yield entry(
+        "MODE with FILTER",
+        "SELECT MODE(i) FILTER (WHERE x > 5) AS m, MODE(x) AS n FROM t",
+        pair=_removed(_TOP),
+        note="only the row that is removed satisfies the condition",
+    )
+    yield entry(
+        "MODE of a person with many rows",
+        mode,
+        policy=_policy(unit="u", max_rows=3),
+        pair=(_tables([_TOP] * 8), _tables()),
+        note="8 rows, 3 count: three moves",
+    )
+    yield entry(
+        "MODE by private keys",
+        "SELECT q, MODE(x > 5) AS m FROM t GROUP BY q",
+        spend=approx(1, "0.05"),
+        pair=_few(5),
+        note="one row more, of another value",
+    )
+    yield entry(
+        "MODE by public keys, a person in all groups",
+        "SELECT k, MODE(x > 5) AS m FROM t GROUP BY k",
+        policy=_policy(unit="u", max_rows=3, max_groups=2),
+        pair=(_tables(many), _tables()),
+        note="9 rows, 3 count, in 2 groups at most: their rates add up",
+    )
+    low = (1, 0, -5.0, -0.5, "c", 3, "mine")
+    yield entry(
+        "MODE, substitute",
+        mode,
+        policy=_policy("substitute"),
+        pair=(_tables([(2, *_TOP[1:]), _TOP]), _tables([(2, *_TOP[1:]), low])),
+        note="one row of a value becomes one of the other: two moves",
     )
 
 

@@ -48,6 +48,10 @@ def _truncate(call: Call, writer: Writer, _: Write) -> str:
     return f"CAST({first} AS {'DATE' if stays_date else 'TIMESTAMP'})"
 
 
+def _last_day(call: Call, writer: Writer, _: Write) -> str:
+    return f"last_day({writer.value(call.args[0], 'timestamp')})"
+
+
 def _difference(call: Call, writer: Writer, _: Write) -> str:
     first, second = (writer.value(node, "timestamp") for node in call.args)
     return f"date_diff('{call.option.lower()}', {first}, {second})"
@@ -73,6 +77,7 @@ DATES: Mapping[str, Rendering] = {
     **{part: _part(name) for part, name in _PARTS.items()},
     "STRFTIME": _format,
     "DATE_TRUNC": _truncate,
+    "LAST_DAY": _last_day,
     "DATE_DIFF": _difference,
     "+ INTERVAL": _shift("+"),
     "- INTERVAL": _shift("-"),

@@ -55,6 +55,11 @@ def _truncate(call: Call, writer: Writer, _: Write) -> str:
     return f"CAST({first} AS {'date' if stays_date else 'timestamp'})"
 
 
+def _last_day(call: Call, writer: Writer, _: Write) -> str:
+    first = f"date_trunc('month', {writer.value(call.args[0], 'timestamp')})"
+    return f"CAST({first} + CAST('1 month -1 day' AS interval) AS date)"
+
+
 def _difference(call: Call, writer: Writer, _: Write) -> str:
     first, second = (writer.value(node, "timestamp") for node in call.args)
     if call.option == "WEEK":  # of which DuckDB counts those that are over
@@ -115,6 +120,7 @@ DATES: Mapping[str, Rendering] = {
     **{part: _part(name) for part, name in _PARTS.items()},
     "STRFTIME": _format,
     "DATE_TRUNC": _truncate,
+    "LAST_DAY": _last_day,
     "DATE_DIFF": _difference,
     "+ INTERVAL": _shift(1),
     "- INTERVAL": _shift(-1),

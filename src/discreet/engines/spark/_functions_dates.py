@@ -65,6 +65,10 @@ def _floor(moment: str, unit: str) -> str:
     return f"date_trunc('{unit}', CAST({moment} AS TIMESTAMP_LTZ))"
 
 
+def _last_day(call: Call, writer: Writer, _: Write) -> str:
+    return f"last_day(CAST({writer.value(call.args[0], 'timestamp')} AS DATE))"
+
+
 def _difference(call: Call, writer: Writer, _: Write) -> str:
     first, second = (writer.value(node, "timestamp") for node in call.args)
     unit = call.option
@@ -103,6 +107,7 @@ DATES: Mapping[str, Rendering] = {
     **{part: _part(part) for part in _PARTS},
     "STRFTIME": _format,
     "DATE_TRUNC": _truncate,
+    "LAST_DAY": _last_day,
     "DATE_DIFF": _difference,
     "+ INTERVAL": _shift(1),
     "- INTERVAL": _shift(-1),

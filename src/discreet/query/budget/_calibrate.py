@@ -16,6 +16,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection, ThresholdedCounts
 from discreet.prices import check_spend
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, Unit, budget_of
+from discreet.query.budget._modes import ModeNoise
 from discreet.query.budget._noise import (
     NEARLY_ALWAYS,
     CountThreshold,
@@ -30,6 +31,7 @@ from discreet.query.budget._split import best_shares, even_shares, mean_log_erro
 from discreet.query.budget._top_k import TopRows, buy_top_k, if_clearer
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import BoundedAggregate, Group, GroupKey
+from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._measures import Measure, Product, Sum
 from discreet.query.results._answer import QUANTILE, answer
 from discreet.query.results._dual import Floats
@@ -102,7 +104,7 @@ def _half(measure: Sum) -> Fraction:
 def _group(level: Level, place: Fraction) -> Group:
     key = tuple(None if key.values is None else key.values[0] for key in level.bounded.keys)
     sums = tuple(typical(measure, _ROWS, place) for measure in level.bounded.measures)
-    tops = tuple((float(h.bounds[1]),) * len(h.probabilities) for h in level.bounded.histograms)
+    tops = tuple(histogram.largest for histogram in level.bounded.histograms)
     return Group(key, 0, sums, quantiles=tops)
 
 
@@ -160,12 +162,16 @@ def calibrate(  # noqa: PLR0913, PLR0917
 
     Where the query asks for the first keys by a count and choosing them first pays, shares are even, the choice has
     half the share of that count, and the measures have the noise of as many keys.
+
+    Public keys alone cost nothing.
     """
     check_spend(spend)
     measures = len(bounded.measures)
     people = bounded.people if bounded.count_units else None
     parts = measures + len(bounded.histograms) + (bounded.count_units and people is None)
     name, allowed = budget_of(spend)
+    if bounded.is_public:
+        return Noise((), None, _priced(name, Fraction(0), Fraction(0)))
     main, delta = (*allowed, Fraction(0))[:2]
     if main <= 0:
         raise ParameterError("spend must be greater than 0")
@@ -190,9 +196,7 @@ def calibrate(  # noqa: PLR0913, PLR0917
         bought = bought if measured.delta == 0 else if_clearer(bought, top, chosen.mechanisms, measured.mechanisms)
         measured = chosen if isinstance(bought, TopKeys) else measured
     moves = bounded.max_rows * (2 if unit.relation == "substitute" else 1)
-    quantiles = tuple(
-        QuantileNoise.calibrate(_priced(name, each, Fraction(0)), histogram, moves) for histogram in bounded.histograms
-    )
+    quantiles = tuple(_drawn(_priced(name, each, Fraction(0)), histogram, moves) for histogram in bounded.histograms)
     selection = None
     if bounded.count_units:
         touched = bounded.groups_per_unit * (2 if unit.relation == "substitute" else 1)
@@ -298,6 +302,12 @@ def _gaussian_if_better(
     if before is None or after is None or after > before + _LESS:
         return laplace
     return _Measured(gaussian.mechanisms, gaussian.shares, delta)
+
+
+def _drawn(spend: Loss, histogram: Histogram, moves: int) -> QuantileNoise | ModeNoise:
+    if histogram.values:
+        return ModeNoise.calibrate(spend, len(histogram.values), moves)
+    return QuantileNoise.calibrate(spend, histogram, moves)
 
 
 def _priced(name: str, main: Fraction, delta: Fraction) -> Loss:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from discreet.errors import LedgerError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection, ThresholdedCounts, TopK
 from discreet.privacy import ApproxLoss, Loss, currency, in_currency
+from discreet.query.budget._modes import ModeNoise
 from discreet.query.budget._quantiles import QuantileNoise
 from discreet.query.measures._bounded import BoundedAggregate, Group, GroupKey, complete
 from discreet.rational import from_exact_text
@@ -114,7 +115,7 @@ class Noise:
     mechanisms: tuple[NoiseMechanism, ...]
     selection: KeyDiscovery | None
     loss: Loss
-    quantiles: tuple[QuantileNoise, ...] = ()
+    quantiles: tuple[QuantileNoise | ModeNoise, ...] = ()
     top_keys: TopKeys | None = None
     ranked: str | None = None
     shares: tuple[Fraction, ...] = ()

@@ -17,7 +17,7 @@ from discreet.policy import ColumnType, Key
 from discreet.query.expressions._types import Field, Row, is_moment
 from discreet.query.functions._calls import Call
 from discreet.query.functions._formats import CLOCK_CODES, format_parts
-from discreet.query.functions._moments import DAY, moment_at, moments_between
+from discreet.query.functions._moments import DAY, last_day, moment_at, moments_between
 from discreet.query.functions._registry import find
 from discreet.query.functions._spec import Function
 from discreet.rational import rational
@@ -214,13 +214,16 @@ def _argument(node: exp.Expr, call: Call, row: Row, work: Work) -> Values | None
 
 
 def _calendar(node: exp.Expr, call: Call, row: Row) -> Values | None:
-    """The moments of DATE_TRUNC, or the days of a CAST to DATE, from one end of the bounds to the other."""
-    unit = {"DATE_TRUNC": call.option, "CAST": "DAY" if call.option == "DATE" else ""}.get(call.name)
+    """The moments of DATE_TRUNC, or the days of a CAST to DATE or of LAST_DAY, within the bounds of their argument."""
+    day = "DAY" if call.option == "DATE" else ""
+    unit = {"DATE_TRUNC": call.option, "CAST": day, "LAST_DAY": "MONTH"}.get(call.name)
     if not unit or row.kind(call.args[0]) not in ("date", "timestamp"):
         return None
     moments = moments_between(row.range(call.args[0]), unit, _MOST_VALUES)
     if moments is None:
         return None
+    if call.name == "LAST_DAY":
+        return _alike((*map(last_day, moments), *((None,) if row.nullable(node) else ())), node, row)
     return _alike((*moments, *((None,) if row.nullable(node) else ())), node, row)
 
 

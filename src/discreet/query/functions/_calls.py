@@ -229,7 +229,11 @@ def _anonymous(node: exp.Anonymous) -> Call | None:
 def _part(node: exp.Expr, name: str) -> str:
     part = _PARTS.get(node.name.upper()) if isinstance(node, exp.Var | exp.Literal) else None
     if part is None:
-        raise QueryError(f"{name} takes a part of a date, not {node.sql()}; use one of {', '.join(_NAMED_PARTS)}")
+        epoch = node.name.upper() == "EPOCH"
+        instead = ", or write DATE_DIFF('second', TIMESTAMP '1970-01-01', d)" if epoch else ""
+        raise QueryError(
+            f"{name} takes a part of a date, not {node.sql()}; use one of {', '.join(_NAMED_PARTS)}{instead}"
+        )
     return part
 
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query.functions._calls import Call, integer_literal
 from discreet.query.functions._formats import CODES, format_parts, formatted
-from discreet.query.functions._moments import changes, first_moment, part, shifted
+from discreet.query.functions._moments import changes, first_moment, last_day, last_days, part, shifted
 from discreet.query.functions._ranges import Range
 from discreet.query.functions._spec import Function, Kind, Scope, takes
 
@@ -136,6 +136,10 @@ def _first(call: Call, scope: Scope) -> Range:
     return first_moment(scope.range(call.args[0]), call.option)
 
 
+def _last(call: Call, scope: Scope) -> Range:
+    return last_days(scope.range(call.args[0]))
+
+
 def _moved(sign: int) -> Callable[[Call, Scope], Range]:
     def range_of(call: Call, scope: Scope) -> Range:
         count, unit = interval_length(call.args[1])
@@ -180,6 +184,10 @@ DATES = (
         "the first moment of the year, quarter, month, week, day, hour, minute or second; "
         "a date stays one down to days",
         "not a number", "null where d is", _truncated, (1, 1), _first, evaluate=_truncate,
+    ),
+    Function(
+        ("LAST_DAY", "LAST_DAY_OF_MONTH"), "LAST_DAY(d)", "the last day of the month, a date",
+        "not a number", "null where d is", takes(_MOMENT, gives="date"), (1, 1), _last, evaluate=last_day,
     ),
     Function(
         ("DATE_DIFF", "DATEDIFF"), "DATE_DIFF('day', a, b)",

@@ -15,7 +15,18 @@ from typing import Any
 
 from discreet.query.functions._ranges import End, Range, span
 
-__all__ = ["DAY", "changes", "first_moment", "microseconds", "moment_at", "moments_between", "part", "shifted"]
+__all__ = [
+    "DAY",
+    "changes",
+    "first_moment",
+    "last_day",
+    "last_days",
+    "microseconds",
+    "moment_at",
+    "moments_between",
+    "part",
+    "shifted",
+]
 
 DAY = 86_400_000_000
 """Microseconds of a day, which bounds of dates count."""
@@ -92,6 +103,24 @@ def first_moment(bounds: Range, unit: str) -> Range:
         return Fraction((count - start) // _LENGTHS[unit] * _LENGTHS[unit] + start)
 
     return Range(cut(bounds.lower), cut(bounds.upper), integer=True)
+
+
+def last_day(date: dt.date) -> dt.date:
+    """The last day of a date's month.
+
+    >>> last_day(dt.date(2024, 2, 1))
+    datetime.date(2024, 2, 29)
+    """
+    return dt.date(date.year, date.month, monthrange(date.year, date.month)[1])
+
+
+def last_days(bounds: Range) -> Range:
+    """Moments moved to the midnight of the last day of their month."""
+
+    def moved(end: End) -> End:
+        return end if math.isinf(end) else Fraction(microseconds(last_day(moment_at(math.floor(end)))))
+
+    return Range(moved(bounds.lower), moved(bounds.upper), integer=True)
 
 
 def moments_between(bounds: Range, unit: str, most: int) -> list[dt.datetime] | None:

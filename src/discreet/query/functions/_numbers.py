@@ -114,7 +114,7 @@ def _plus(call: Call, scope: Scope) -> Range:
 def _minus_kind(call: Call, scope: Scope) -> Kind:
     kinds = [scope.kind(node) for node in call.args]
     if "timestamp" in kinds:
-        raise QueryError(f"timestamps are subtracted by DATE_DIFF('second', b, a), not by {' - '.join(_sql(call))}")
+        raise QueryError(f"timestamps have no difference: write DATE_DIFF('second', b, a) for {' - '.join(_sql(call))}")
     if "date" in kinds:
         return takes("date", gives="number")(call, scope)
     return _NUMBERS(call, scope)

@@ -52,8 +52,16 @@ _INSTEAD: Mapping[str, str] = {
     "MONTHNAME": "write STRFTIME(d, '%B')",
     "ISOYEAR": "write STRFTIME(d, '%G')",
     "YEARWEEK": "write STRFTIME(d, '%G-%V')",
-    "LASTDAY": "write DATE_TRUNC('month', d) + INTERVAL 1 MONTH - INTERVAL 1 DAY",
-    **dict.fromkeys(("DATESUB", "AGE", "TIMESTAMPDIFF"), "write DATE_DIFF('day', a, b), or d - INTERVAL 3 DAY"),
+    **dict.fromkeys(("DATESUB", "AGE"), "write DATE_DIFF('day', a, b), or d - INTERVAL 3 DAY"),
+    **dict.fromkeys(
+        ("TIMESTAMPDIFF", "DATETIMEDIFF", "TIMEDIFF", "UNIXTIMESTAMP"),
+        "write DATE_DIFF('second', a, b), which counts from a to b",
+    ),
+    **dict.fromkeys(
+        ("DAYSBETWEEN", "TODAYS", "JULIANDAY", "JULIAN"),
+        "write DATE_DIFF('day', a, b), or DATE_DIFF('day', DATE '2020-01-01', d)",
+    ),
+    "MONTHSBETWEEN": "write DATE_DIFF('month', b, a), or DATE_DIFF('day', b, a) / 30.4",
     **dict.fromkeys(("DATE", "TODATE", "STRTOTIME"), "write CAST(s AS DATE) or CAST(s AS TIMESTAMP)"),
     "TIMETOUNIX": "write DATE_DIFF('second', TIMESTAMP '1970-01-01', d)",
     "DATEBIN": "use DATE_TRUNC",

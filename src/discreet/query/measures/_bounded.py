@@ -125,6 +125,11 @@ class BoundedAggregate:
         return next(counts, None)
 
     @property
+    def is_public(self) -> bool:
+        """Whether there is nothing to ask of rows: keys alone are asked for, all of which are public."""
+        return not (self.measures or self.histograms or self.count_units)
+
+    @property
     def tables(self) -> tuple[str, ...]:
         """The tables that are read."""
         return tuple(dict.fromkeys(scan.table for scan in scans(self.relation)))
@@ -215,8 +220,8 @@ _SEVERAL = "ask several queries, each with a part of the spend"
 def check_rows(levels: Sequence[Sequence[GroupKey]], quantiles: int = 0) -> int:
     """How many rows the answer has: a row for each combination of public keys, over all grouping sets together.
 
-    What private keys make is not public, and not among them. Each row has so many `quantiles`, which take a draw each.
-    Raises `QueryError` for more than 100,000 rows, or 20,000 quantiles. Nothing is listed for it.
+    What private keys make is not public, and not among them. Each row has so many `quantiles` and modes, which take a
+    draw each. Raises `QueryError` for more than 100,000 rows, or 20,000 quantiles. Nothing is listed for it.
     """
     rows = sum(public_groups(keys) or 0 for keys in levels)
     if rows > _MOST_ROWS:
@@ -228,8 +233,8 @@ def check_rows(levels: Sequence[Sequence[GroupKey]], quantiles: int = 0) -> int:
         )
     if rows * quantiles > _MOST_QUANTILES:
         raise QueryError(
-            f"the answer has {rows * quantiles:,} quantiles in {rows:,} rows, and an answer has at most "
-            f"{_MOST_QUANTILES:,}; group by fewer keys or coarser ones, or ask for fewer quantiles"
+            f"the answer has {rows * quantiles:,} quantiles and modes in {rows:,} rows, and an answer has at most "
+            f"{_MOST_QUANTILES:,}; group by fewer keys or coarser ones, or ask for fewer of them"
         )
     return rows
 

@@ -1,4 +1,4 @@
-"""Histograms on a public grid: what an engine counts so that quantiles can be drawn."""
+"""Histograms on a public grid, or over public values: what an engine counts to draw quantiles and modes from."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Literal
 from sqlglot import exp
 
 from discreet.errors import QueryError
+from discreet.policy import ColumnType, Key
 from discreet.query.expressions._intervals import LARGEST, Interval, interval, moment_bounds
 from discreet.query.expressions._types import Field, check_scalar
 from discreet.query.functions._moments import moment_at
@@ -25,7 +26,8 @@ _OF_A_CLOCK = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200,
 """Seconds between the points of a grid of timestamps that is finer than a day."""
 _SECONDS = 86_400
 
-ValueKind = Literal["number", "date", "timestamp"]
+ValueKind = Literal["number", "date", "timestamp"] | ColumnType
+"""What quantiles are of, or the type of the values that a mode is one of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Histogram:
     Rows where the argument is null are in no cell, nor are those that do not satisfy `when`, if it is given.
     `probabilities` are the quantiles asked for, in rising order. The `kind` of what they are of is a number, or a date
     or a timestamp, whose argument is the days or the seconds since 1970.
+
+    Of a mode there are no probabilities, but `values`: a public value for each cell, which `kind` is the type of.
     """
 
     argument: exp.Expr
@@ -44,12 +48,23 @@ class Histogram:
     probabilities: tuple[Fraction, ...]
     when: exp.Expr | None = None
     kind: ValueKind = "number"
+    values: tuple[Key, ...] = ()
     lower = 0
 
     @property
     def written(self) -> exp.Expr:
         """What the quantiles are of, as the query has it."""
         return self.argument if self.kind == "number" else self.argument.this
+
+    @property
+    def draws(self) -> int:
+        """How many draws each group has: one for each quantile, or one for the mode."""
+        return len(self.probabilities) or 1
+
+    @property
+    def largest(self) -> tuple[float, ...]:
+        """The largest that each draw can be; of a mode, the place of its last value."""
+        return (float(self.upper),) if self.values else (float(self.bounds[1]),) * len(self.probabilities)
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:

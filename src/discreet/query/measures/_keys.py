@@ -11,7 +11,7 @@ from discreet.query.measures._bounded import GroupKey
 from discreet.query.parse._parse import refuse
 from discreet.query.parse._trees import Texts, transformed
 
-__all__ = ["check_number_of_keys", "grouped_by_all", "keys_by_name", "without_constant_keys"]
+__all__ = ["check_number_of_keys", "grouped_by_all", "keys_by_name", "selects_all_keys", "without_constant_keys"]
 
 _MOST_KEYS = 100
 _CONSTANTS = (exp.Literal, exp.Boolean, exp.Null)
@@ -25,19 +25,36 @@ def check_number_of_keys(keys: int) -> None:
 
 
 def grouped_by_all(select: exp.Select) -> exp.Select:
-    """SELECT DISTINCT of keys as what it means: a GROUP BY of them all.
+    """SELECT DISTINCT of keys as what it means: a GROUP BY of them all; nothing, beside a GROUP BY of what it selects.
 
     >>> grouped_by_all(exp.maybe_parse("SELECT DISTINCT city AS c FROM t", into=exp.Select)).sql()
     'SELECT city AS c FROM t GROUP BY city'
     """
     if not select.args.get("distinct"):
         return select
-    if select.args.get("group") is not None or any(select.find_all(exp.AggFunc, exp.Window)):
-        raise refuse("SELECT DISTINCT beside GROUP BY, an aggregate or a window")
+    grouped = select.args.get("group") is not None
+    if not grouped and any(select.find_all(exp.Window)):
+        raise refuse("SELECT DISTINCT beside a window, without GROUP BY")
+    if grouped and not selects_all_keys(select):
+        raise QueryError(
+            "SELECT DISTINCT beside GROUP BY needs all keys in the SELECT list, where each row is another one anyway; "
+            "write all keys, or leave DISTINCT out"
+        )
     select = select.copy()
     select.set("distinct", None)
+    if grouped or any(select.find_all(exp.AggFunc)):
+        return select
     select.set("group", exp.Group(expressions=[item.unalias().copy() for item in select.expressions]))
     return select
+
+
+def selects_all_keys(select: exp.Select) -> bool:
+    """Whether a SELECT with one GROUP BY has all of its keys in its list, so that no two of its rows are alike."""
+    keys = select.args["group"].expressions
+    if any(isinstance(key, exp.GroupingSets | exp.Rollup | exp.Cube) for key in keys):
+        return False
+    selected = {item.unalias().unnest().sql() for item in select.expressions}
+    return all(key.unnest().sql() in selected for key in keys)
 
 
 def without_constant_keys(select: exp.Select) -> exp.Select:

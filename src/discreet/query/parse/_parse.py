@@ -29,9 +29,9 @@ __all__ = [
 
 
 SUPPORTED = (
-    "Supported: SELECT of COUNT, COUNT(DISTINCT x), COUNT_IF, SUM, AVG, MEDIAN, MIN, MAX, QUANTILE_CONT, VARIANCE, "
-    "STDDEV, COVAR, CORR and REGR functions, each with FILTER, arithmetic between them and ROUND, ABS, SQRT, COALESCE, "
-    "GREATEST, LEAST and CASE of them, FROM tables and sub-queries, WHERE, GROUP BY with ROLLUP, "
+    "Supported: SELECT of COUNT, COUNT(DISTINCT x), COUNT_IF, SUM, AVG, MEDIAN, MIN, MAX, QUANTILE_CONT, MODE, "
+    "VARIANCE, STDDEV, COVAR, CORR and REGR functions, each with FILTER, arithmetic between them and ROUND, ABS, SQRT, "
+    "COALESCE, GREATEST, LEAST and CASE of them, FROM tables and sub-queries, WHERE, GROUP BY with ROLLUP, "
     "CUBE and GROUPING SETS, HAVING, ORDER BY, LIMIT, OFFSET."
 )
 

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.parsers.duckdb import DuckDBParser
@@ -116,12 +116,57 @@ _STEPS_AT_LEAST = 1_000
 _MAX_INTERVAL = 100
 
 
+_PARTS = ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+"""Parts of dates that are counted alike in all systems; in weeks they are not."""
+_SHORT = {
+    "YY": "YEAR", "YYYY": "YEAR", "QQ": "QUARTER", "MM": "MONTH", "DD": "DAY", "HH": "HOUR", "MI": "MINUTE",
+    "N": "MINUTE", "SS": "SECOND",
+}  # fmt: skip
+"""How SQL Server shortens them."""
+
+
+def _date_difference(arguments: list[exp.Expr]) -> exp.Expr:
+    """DATEDIFF(part, from, to) as it is; the part may stand last, and of DATEDIFF(to, from) it is the day.
+
+    Where the part stands last, and without one, the later date stands first, as BigQuery, MySQL and Spark have it.
+    """
+    if len(arguments) == 2:
+        return exp.DateDiff(this=arguments[0], expression=arguments[1], unit=exp.Var(this="DAY"))
+    if len(arguments) == 3:
+        first, last = (_word(arguments[i]) for i in (0, 2))
+        if last in _PARTS and first not in (*_PARTS, *_SHORT) and not isinstance(arguments[0], exp.Literal):
+            return exp.DateDiff(this=arguments[0], expression=arguments[1], unit=exp.Var(this=last))
+        if first in _SHORT:
+            arguments = [exp.Var(this=_SHORT[first]), *arguments[1:]]
+    return DuckDBParser.FUNCTIONS["DATE_DIFF"](arguments)
+
+
+def _elapsed(arguments: list[exp.Expr]) -> exp.Expr:
+    """TIMESTAMPDIFF(part, from, to) or (to, from, part), which counts what is over: read, so that it can be refused."""
+    if len(arguments) == 3 and _word(arguments[0]) in (*_PARTS, "WEEK"):
+        return exp.TimestampDiff(this=arguments[2], expression=arguments[1], unit=exp.Var(this=_word(arguments[0])))
+    return DuckDBParser.FUNCTIONS["TIMESTAMPDIFF"](arguments)
+
+
+def _word(node: exp.Expr) -> str:
+    """A bare word in capitals; nothing for anything else."""
+    name = node.this if isinstance(node, exp.Column) and not node.args.get("table") else node
+    plain = isinstance(name, exp.Var) or (isinstance(name, exp.Identifier) and not name.args.get("quoted"))
+    return name.name.upper() if plain else ""
+
+
 class _Parser(DuckDBParser):
     """Counts steps forward and back. Where a text may be read in two ways, as ROW(…) may be a type or a value, sqlglot
     tries one and goes back for the other; nested, that doubles with each level. Queries in tests take 2.4 steps for
     each token at most.
     """
 
+    FUNCTIONS: ClassVar[dict[str, Any]] = {
+        **DuckDBParser.FUNCTIONS,
+        "DATEDIFF": _date_difference,
+        "DATE_DIFF": _date_difference,
+        "TIMESTAMPDIFF": _elapsed,
+    }
     steps = 0
 
     def _advance(self, times: int = 1) -> None:

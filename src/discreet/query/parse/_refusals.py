@@ -29,16 +29,21 @@ REFUSED = (
         ("STAR",),
     ),
     Refused(
-        "STRING_AGG, LIST, ARRAY_AGG, HISTOGRAM(x)",
+        "STRING_AGG, LIST, ARRAY_AGG, HISTOGRAM(x), HISTOGRAM_NUMERIC(x, k)",
         "it would release the values of single people; write SELECT x, COUNT(*) … GROUP BY x",
-        ("GROUPCONCAT", "ARRAYAGG", "HISTOGRAM", "JSONGROUPARRAY"),
+        ("GROUPCONCAT", "ARRAYAGG", "HISTOGRAM", "HISTOGRAMNUMERIC", "JSONGROUPARRAY"),
     ),
     Refused(
         "FIRST, LAST, ANY_VALUE, ARG_MIN, ARG_MAX",
         "it would release the value of one person; ask for a MEDIAN, or for COUNT(*) by the value",
         ("FIRST", "LAST", "FIRSTVALUE", "LASTVALUE", "ANYVALUE", "IGNORENULLS", "ARGMIN", "ARGMAX", "ARBITRARY"),
     ),
-    Refused("MODE(x)", "write SELECT x, COUNT(*) … GROUP BY x ORDER BY COUNT(*) DESC LIMIT 1", ("MODE",)),
+    Refused(
+        "MODE of a column without public values, in a sub-query, or of more than one x",
+        "a value is picked from those that the policy lists; write MODE(x) of one x with keys, or "
+        "SELECT x, COUNT(*) … GROUP BY x ORDER BY COUNT(*) DESC LIMIT 1",
+        ("MODE",),
+    ),
     Refused(
         "BOOL_AND, BOOL_OR",
         "one person can decide it; write COUNT_IF(a) beside COUNT(*)",

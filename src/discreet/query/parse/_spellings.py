@@ -16,6 +16,7 @@ STATISTICS_ELSEWHERE: Mapping[str, str] = {
     "VAR": "VAR_SAMP",
     "VARP": "VAR_POP",
     "STDEVP": "STDDEV_POP",
+    "STD": "STDDEV_SAMP",
     "MEAN": "AVG",
     "FAVG": "AVG",
     "FSUM": "SUM",
@@ -55,6 +56,9 @@ FUNCTIONS_ELSEWHERE: Mapping[str, str] = {
     "DATEADD(day, 3, d), ADDDATE(d, INTERVAL 3 DAY)": "d + INTERVAL 3 DAY",
     "DATE_SUB(d, INTERVAL 3 DAY), SUBDATE(d, INTERVAL 3 DAY)": "d - INTERVAL 3 DAY",
     "DATEPART(year, d)": "EXTRACT(YEAR FROM d)",
+    "DATE_DIFF(m, d, MONTH), DATETIME_DIFF(m, d, MONTH)": "DATE_DIFF('month', d, m)",
+    "DATEDIFF(m, d)": "DATE_DIFF('day', d, m)",
+    "EOMONTH(d)": "LAST_DAY(d)",
     "DATE_FORMAT(d, '%Y-%m'), FORMAT_DATE('%Y-%m', d)": "STRFTIME(d, '%Y-%m')",
     "DAYNAME(d)": "STRFTIME(d, '%A')",
     "MONTHNAME(d)": "STRFTIME(d, '%B')",
@@ -104,6 +108,8 @@ def _known(node: exp.Expr) -> exp.Expr:
             return _distinct(_copied([node.this]))
         case exp.Hll() if not node.expressions:
             return _distinct(_copied([node.this]))
+        case exp.WithinGroup(this=exp.Mode(this=None), expression=exp.Order(expressions=[exp.Ordered() as ordered])):
+            return exp.Mode(this=_copied([ordered.this])[0])
         case exp.Group():
             return _group(node)
         case exp.Fetch() if node.args.get("count") is None:
@@ -205,6 +211,13 @@ def _date_add(parts: Arguments) -> exp.Expr | None:
     return (exp.Sub if isinstance(number, exp.Neg) else exp.Add)(this=_operand(date), expression=interval)
 
 
+def _datetime_difference(parts: Arguments) -> exp.Expr:
+    """DATETIME_DIFF, whose weeks begin on Sunday."""
+    later, earlier, part = parts
+    kind = exp.DateDiff if part.name.upper() in _INTERVALS and part.name.upper() != "WEEK" else exp.DatetimeDiff
+    return kind(this=later, expression=earlier, unit=part)
+
+
 def _date_part(parts: Arguments) -> exp.Expr | None:
     """DATEPART(year, date); with the part in quotes it is DuckDB's own."""
     word = _part(parts[0], _PARTS) if isinstance(parts[0], exp.Column) else None
@@ -264,6 +277,7 @@ _CALLS: Mapping[tuple[str, int], Callable[[Arguments], exp.Expr | None]] = {
     ("VAR", 1): _call(exp.Variance),
     ("VARP", 1): _call(exp.VariancePop),
     ("STDEVP", 1): _call(exp.StddevPop),
+    ("STD", 1): _call(exp.Stddev),
     ("MEAN", 1): _call(exp.Avg),
     ("FAVG", 1): _call(exp.Avg),
     **{(name, 1): _call(exp.Sum) for name in ("FSUM", "SUMKAHAN", "KAHAN_SUM")},
@@ -287,6 +301,7 @@ _CALLS: Mapping[tuple[str, int], Callable[[Arguments], exp.Expr | None]] = {
     ("SQUARE", 1): lambda parts: exp.Pow(this=_operand(parts[0]), expression=exp.Literal.number(2)),
     ("TO_VARCHAR", 1): _cast("TEXT"),
     ("TO_DATE", 1): _cast("DATE"),
+    ("EOMONTH", 1): _call(exp.LastDay),
     ("DATEADD", 3): _date_add,
     ("ADDDATE", 2): _moved(exp.Add),
     ("SUBDATE", 2): _moved(exp.Sub),
@@ -317,6 +332,7 @@ _NODES: Mapping[type[exp.Expr], tuple[tuple[str, ...], Callable[[Arguments], exp
             exp.Mul(this=exp.Anonymous(this="STRLEN", expressions=parts), expression=exp.Literal.number(8)), copy=False
         ),
     ),
+    exp.DatetimeDiff: (("this", "expression", "unit"), _datetime_difference),
     exp.Date: (("this",), _cast("DATE")),
     exp.Timestamp: (("this",), _cast("TIMESTAMPNTZ")),
     exp.ToChar: (("this",), _cast("TEXT")),

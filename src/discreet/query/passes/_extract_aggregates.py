@@ -17,6 +17,7 @@ from discreet.query.measures._aggregates import KINDS, PAIRS, SPELLINGS, Aggrega
 from discreet.query.measures._bounded import check_aggregates
 from discreet.query.measures._histograms import Histogram, extract_quantiles
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Sum, on_grid, product_on_grid
+from discreet.query.measures._modes import KeyOf, extract_modes
 from discreet.query.parse._parse import refuse
 from discreet.query.parse._refusals import because
 from discreet.query.parse._trees import put
@@ -27,13 +28,17 @@ __all__ = ["extract_aggregates"]
 
 
 def extract_aggregates(
-    select: exp.Select, columns: Mapping[str, Field], table: str, people: AbstractSet[str] = frozenset()
+    select: exp.Select,
+    columns: Mapping[str, Field],
+    table: str,
+    people: AbstractSet[str],
+    key_of: KeyOf,
 ) -> tuple[exp.Select, tuple[Measure, ...], tuple[Histogram, ...], tuple[Aggregate, ...]]:
     """Replace each distinct aggregate by a placeholder ``:a0``, ``:a1``, …; say what to sum and to count for them.
 
     A measure serves every aggregate that can use it: SUM(x) beside AVG(x) or VAR_SAMP(x) is read off their measures,
     and COUNT(x) of a column that is never null is COUNT(*). `people` are the columns that name the person, whose
-    COUNT(DISTINCT …) is the number of people.
+    COUNT(DISTINCT …) is the number of people. `key_of` has the public values that a MODE is one of.
 
     Raises `QueryError` for an unsupported aggregate or a sum without bounds.
     """
@@ -49,6 +54,8 @@ def extract_aggregates(
     check_aggregates(len(occurrences))
     written = {sql: _filtered(sql, nodes[0], columns) for sql, nodes in occurrences.items()}
     histograms, quantiles = extract_quantiles(written, columns, table)
+    modes, places = extract_modes(written, key_of, len(histograms))
+    quantiles |= places
     calls = {sql: _call(sql, *each, columns, people) for sql, each in written.items() if sql not in quantiles}
     extraction = _Extraction(list(calls.values()), columns, table)
     aggregates = tuple(
@@ -60,7 +67,7 @@ def extract_aggregates(
     for i, nodes in enumerate(occurrences.values()):
         for node in nodes:
             put(node, exp.Placeholder(this=f"a{i}"))
-    return select, tuple(extraction.measures), histograms, aggregates
+    return select, tuple(extraction.measures), (*histograms, *modes), aggregates
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +174,7 @@ def _spelling(grid: Sum) -> str:
     return grid.argument.sql()
 
 
-_ELSEWHERE = {"AVERAGE": "AVG", "STD": "STDDEV"}
+_ELSEWHERE = {"AVERAGE": "AVG"}
 
 
 def _unknown(node: exp.Anonymous) -> QueryError:

@@ -542,7 +542,7 @@ def _is_top(node: exp.Expr) -> bool:
 
 
 def _is_flag(node: exp.Expr) -> bool:
-    """Whether a condition with a sub-query can be a truth value of two: EXISTS, or IN where null is as good as false."""
+    """Whether a condition with a sub-query is true or false: EXISTS, and IN where null is as good as false."""
     if isinstance(node, exp.Exists):
         return True
     if not isinstance(node, exp.In):

@@ -13,7 +13,7 @@ from discreet.policy import ColumnType
 from discreet.query.expressions._domains import key_type
 from discreet.query.expressions._intervals import Interval, interval
 from discreet.query.expressions._types import Field, check_predicate, check_scalar
-from discreet.query.measures._keys import check_number_of_keys
+from discreet.query.measures._keys import check_number_of_keys, selects_all_keys
 from discreet.query.measures._measures import grid_step, grid_steps
 from discreet.query.parse._parse import refuse
 from discreet.query.parse._trees import Texts, transformed
@@ -101,9 +101,9 @@ def _keys(select: exp.Select) -> list[exp.Expr]:
     group = select.args.get("group")
     nodes = [] if group is None else list(group.expressions)
     if select.args.get("distinct"):
-        if group is not None or any(select.find_all(exp.AggFunc)):
-            raise refuse("SELECT DISTINCT beside GROUP BY or an aggregate in a sub-query")
-        nodes = [item.unalias() for item in select.expressions]
+        if any(select.find_all(exp.AggFunc)) if group is None else not selects_all_keys(select):
+            raise refuse("SELECT DISTINCT beside a GROUP BY of other keys, or an aggregate, in a sub-query")
+        nodes = nodes or [item.unalias() for item in select.expressions]
     check_number_of_keys(len(nodes))
     return list({node.sql(): node for node in nodes}.values())
 

@@ -20,10 +20,10 @@ from discreet.policy import ColumnType, Key
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group
-from discreet.query.measures._histograms import ValueKind
 from discreet.query.passes._windows import RANKS
 from discreet.query.results._conditions import ARROW, is_label, keep_rows, row_limit, sort_rows
-from discreet.query.results._dual import Dual, Floats
+from discreet.query.results._drawn import QUANTILE, read_drawn
+from discreet.query.results._dual import Floats
 from discreet.query.results._error_propagation import Basis, basis_of, points
 from discreet.query.results._evaluate import Rows, leaves_of, rounding
 from discreet.query.results._intervals import check_level, linear_half_width, ratio_half_widths
@@ -39,8 +39,6 @@ __all__ = ["QUANTILE", "Answer", "ErrorShape", "answer", "is_steady"]
 
 _IN_TAILS = 16
 _CHOICES = (exp.Case, exp.Coalesce, exp.Nullif)
-QUANTILE = -1
-"""In place of a measure: the answer hangs on a quantile, whose error in its own unit depends on the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +72,8 @@ class Answer:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The columns with noise that are numbers, in order; the others are dates and timestamps."""
-        return tuple(name for name in self.shapes if not pa.types.is_temporal(self.table.schema.field(name).type))
+        """The columns with noise that are numbers, in order; others are dates, timestamps and the modes of texts."""
+        return tuple(name for name in self.shapes if is_number(self.table.schema.field(name)))
 
     def shape(self, column: str) -> ErrorShape:
         """The error of a column; raises `ParameterError` for a key or an unknown column."""
@@ -180,15 +178,9 @@ def answer(
     sums = [[group.sums[i] for group in every] for i in range(measures)]
     called = {f"a{i}": aggregate for i, aggregate in enumerate(aggregates)}
     leaves = leaves_of(called, sums, keys)
-    leaves |= {name: _quantile(each.quantile, every) for name, each in called.items() if each.quantile is not None}
     exact = {name: numbers for name, each in called.items() if (numbers := exact_integers(each, sums)) is not None}
-    kinds: list[ValueKind] = [histogram.kind for histogram in levels[0].bounded.histograms]
-    moments = {
-        name: _moments(leaves[name].value, kinds[each.quantile[0]])
-        for name, each in called.items()
-        if each.quantile is not None and kinds[each.quantile[0]] != "number"
-    }
-    rows = Rows(len(every), leaves, keys, exact, moments=moments)
+    drawn = read_drawn(called, levels[0].bounded.histograms, every)
+    rows = Rows(len(every), {**leaves, **drawn.leaves}, keys, {**exact, **drawn.exact}, drawn=drawn.shown)
     columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
     curved: dict[str, exp.Expr] = {}
@@ -200,10 +192,11 @@ def answer(
             raise QueryError(f"two columns of the result are called {item.alias}")
         columns[item.alias] = rows.column(item.this)
         if written.find(exp.Window) is not None:
-            if written.find(exp.Placeholder) is not None and is_number(columns[item.alias]):
+            numeric = is_number(columns[item.alias])
+            if (written.find(exp.Placeholder) is not None and numeric) or _reads_quantile(written, called):
                 shape = _unknown(written, called, len(levels), measures, rows.size)
                 unrounded, digits = rounding(item.this)
-                column = linear(unrounded, rows, linear_windows) if steady else None
+                column = linear(unrounded, rows, linear_windows) if steady and numeric else None
                 if column is not None:
                     noise = row_noise(column, level_of, measures, noises)
                     slack = 0.0 if digits is None else 0.5 * 10.0**-digits
@@ -285,19 +278,6 @@ def _unknown(
 
 def _reads_quantile(node: exp.Expr, aggregates: Mapping[str, Aggregate]) -> bool:
     return any(aggregates[leaf.name].quantile is not None for leaf in node.find_all(exp.Placeholder))
-
-
-def _quantile(asked: tuple[int, int], groups: Sequence[Group]) -> Dual:
-    histogram, place = asked
-    values = np.array([group.quantiles[histogram][place] for group in groups], dtype=np.float64)
-    return Dual(values, {QUANTILE: np.ones_like(values)}, linear=False)
-
-
-def _moments(values: Floats, kind: ValueKind) -> Values:
-    """Days since 1970 as dates, or seconds as timestamps."""
-    if kind == "date":
-        return pa.array(values.astype(np.int32), pa.int32()).cast(ARROW[kind])
-    return pa.array(values.astype(np.int64) * 10**6, pa.int64()).cast(ARROW[kind])
 
 
 def _by_level(

@@ -36,6 +36,7 @@ _OPERATORS: Mapping[type[exp.Expr], Callable[[Dual, Dual], Dual]] = {
     exp.Mul: mul,
     exp.Div: div,
 }
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Is, exp.Like, exp.ILike)
 _MOST_DIGITS = 15
 
 
@@ -87,7 +88,7 @@ def evaluate(node: exp.Expr, leaves: Mapping[str, Dual], rows: int, holds: Holds
             case exp.Cast() if node.to.is_type("double"):
                 return visit(node.this)
             case exp.Case() if node.this is None:
-                return _case(node, branch, holds)
+                return _case(node, branch, holds, leaves)
             case _:
                 raise refuse(f"{node.sql()} in the result", node)
 
@@ -140,15 +141,17 @@ def _first_known(left: Dual, right: Dual) -> Dual:
     return _unknown(~known, choose(known, left, right), right, set(left.slopes))
 
 
-def _case(node: exp.Case, branch: Callable[[exp.Expr | None], Dual], holds: Holds) -> Dual:
+def _case(node: exp.Case, branch: Callable[[exp.Expr | None], Dual], holds: Holds, leaves: Mapping[str, Dual]) -> Dual:
     result = branch(node.args.get("default"))
-    noisy = any(list(case.this.find_all(exp.Placeholder)) for case in node.args["ifs"])
+    read = [leaf.name for case in node.args["ifs"] for leaf in case.this.find_all(exp.Placeholder)]
+    noisy = bool(read)
     branches = [(holds(case.this), branch(case.args["true"])) for case in node.args["ifs"]]
     every = {i for dual in (result, *(dual for _, dual in branches)) for i in dual.slopes}
-    taken = result if not noisy else _unknown(np.ones_like(result.value, dtype=bool), result, result, every or {0})
+    every = every or {i for name in read if name in leaves for i in leaves[name].slopes} or {0}
+    taken = result if not noisy else _unknown(np.ones_like(result.value, dtype=bool), result, result, every)
     for chosen, dual in reversed(branches):
         taken = choose(chosen, dual, taken)
-        taken = _unknown(chosen, taken, dual, every or {0}) if noisy else taken
+        taken = _unknown(chosen, taken, dual, every) if noisy else taken
     return taken
 
 
@@ -171,7 +174,7 @@ class Rows:
     """`leaves` are the aggregates ``a0``, ``a1``, … and the numeric keys; `exact` those that are whole numbers.
 
     `shown` are the windows ``w0``, ``w1``, … as the result shows them.
-    `moments` are the aggregates that are dates and timestamps, whose leaves are days and seconds.
+    `drawn` are the aggregates that are no numbers: see `discreet.query.results._drawn.Drawn.shown`.
     """
 
     size: int
@@ -179,7 +182,7 @@ class Rows:
     keys: Mapping[str, Values]
     exact: Mapping[str, list[int]] = field(default_factory=dict[str, list[int]])
     shown: Mapping[str, Values] = field(default_factory=dict[str, "Values"])
-    moments: Mapping[str, Values] = field(default_factory=dict[str, "Values"])
+    drawn: Mapping[str, Values] = field(default_factory=dict[str, "Values"])
 
     def column(self, node: exp.Expr) -> Values:
         """An item as the result shows it, or any part of a condition."""
@@ -188,8 +191,8 @@ class Rows:
             return self.keys[inner.name] if inner.name in self.keys else _ungrouped(inner)
         if isinstance(inner, exp.Placeholder) and inner.name in self.shown:
             return self.shown[inner.name]
-        if isinstance(inner, exp.Placeholder) and inner.name in self.moments:
-            return self.moments[inner.name]
+        if isinstance(inner, exp.Placeholder) and inner.name in self.drawn:
+            return self.drawn[inner.name]
         numbers = self.exact.get(inner.name) if isinstance(inner, exp.Placeholder) else None
         if numbers is not None:
             return pa.array([max(-_INT64, min(number, _INT64 - 1)) for number in numbers], pa.int64())
@@ -197,8 +200,8 @@ class Rows:
             return label(inner, self.column, self.holds, self.size)
         unrounded, digits = rounding(inner)
         leaf = unrounded.unnest()
-        if isinstance(leaf, exp.Placeholder) and leaf.name in self.moments:
-            raise _of_moment(leaf, inner)
+        if isinstance(leaf, exp.Placeholder) and leaf.name in self.drawn:
+            raise _not_a_number(leaf, inner)
         value = self.dual(unrounded).value
         with np.errstate(all="ignore"):
             value = value if digits is None else np.round(value, digits)
@@ -219,21 +222,19 @@ class Rows:
             if column.name not in self.keys:
                 _ungrouped(column)
         for leaf in node.find_all(exp.Placeholder):
-            if leaf.name in self.moments and leaf is not node.unnest() and not self._is_compared(leaf):
-                raise _of_moment(leaf, node)
+            if leaf.name in self.drawn and leaf is not node.unnest() and not self._is_compared(leaf):
+                raise _not_a_number(leaf, node)
         return evaluate(node, self.leaves, self.size, self.holds)
 
     def _is_compared(self, leaf: exp.Expr) -> bool:
-        """Whether a date stands in a condition, or is a side of the difference of two."""
+        """Whether what is no number is a side of a comparison, or of the difference of two dates."""
         above = leaf.parent
         while isinstance(above, exp.Paren):
             above = above.parent
         if isinstance(above, exp.Sub):
-            sides = [self.moments.get(side.unnest().name) for side in (above.this, above.expression)]
+            sides = [self.drawn.get(side.unnest().name) for side in (above.this, above.expression)]
             return all(side is not None and pa.types.is_date(side.type) for side in sides)
-        while leaf.parent is not None and not (isinstance(leaf.parent, exp.If) and leaf.arg_key == "this"):
-            leaf = leaf.parent
-        return leaf.parent is not None
+        return isinstance(above, _COMPARISONS)
 
 
 def leaves_of(
@@ -252,11 +253,11 @@ def leaves_of(
     return leaves
 
 
-def _of_moment(leaf: exp.Expr, node: exp.Expr) -> QueryError:
+def _not_a_number(leaf: exp.Expr, node: exp.Expr) -> QueryError:
     return QueryError(
-        f"{leaf.sql()} is a date or a timestamp, which is shown, compared, or, as a date, subtracted from another; to "
-        f"compute with it in {node.sql()}, write the same statistic of a number, such as "
-        "DATE_DIFF('day', DATE '2020-01-01', d)"
+        f"{leaf.sql()} is not a number: it is shown, compared, or, as a date, subtracted from another; to compute with "
+        f"it in {node.sql()}, write the same statistic of a number, such as DATE_DIFF('day', DATE '2020-01-01', d), or "
+        "a CASE that compares it"
     )
 
 

@@ -76,8 +76,8 @@ def with_windows(select: exp.Select, rows: Rows) -> tuple[exp.Select, Rows, dict
     return select, replace(rows, leaves=leaves, keys=keys, shown=shown), linear
 
 
-def is_number(column: Values) -> bool:
-    """Whether a column holds numbers."""
+def is_number(column: Values | pa.Field) -> bool:
+    """Whether a column, or a field of a table, holds numbers."""
     return pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
 
 

@@ -23,6 +23,7 @@ _WORDS: Mapping[str, str] = {
     "MEDIAN": "median of {}",
     "MIN": "1 % quantile of {}",
     "MAX": "99 % quantile of {}",
+    "MODE": "most frequent {}",
     "STDDEV": "standard deviation of {}",
     "STDDEV_SAMP": "standard deviation of {}",
     "STDDEV_POP": "standard deviation of {}",
@@ -37,7 +38,7 @@ class AnswerWords:
     """What the columns of an answer are, which of them count rows, and which rows are read.
 
     `where` is the outermost WHERE, `levels` the columns that GROUPING gives, `outermost` those by MIN and MAX, which
-    are quantiles, and `windows` those by windows; all are empty if there are none.
+    are quantiles, `modes` those by MODE, and `windows` those by windows; all are empty if there are none.
     """
 
     columns: Mapping[str, str]
@@ -45,6 +46,7 @@ class AnswerWords:
     levels: frozenset[str] = frozenset()
     where: str = ""
     outermost: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
     windows: frozenset[str] = frozenset()
 
 
@@ -69,6 +71,7 @@ def answer_words(certificate: Mapping[str, Any]) -> AnswerWords:
         frozenset(name for name, item in items.items() if item.find(exp.Grouping) and not item.find(exp.Window)),
         "" if where is None else f"where {_plain(where.this)}",
         tuple(name for name, item in items.items() if isinstance(item, exp.Min | exp.Max)),
+        tuple(name for name, item in items.items() if isinstance(_unfiltered(item), exp.Mode)),
         frozenset(name for name, item in items.items() if item.find(exp.Window)),
     )
 
@@ -100,8 +103,7 @@ def in_plain_words(item: exp.Expr, unit: str | None = None) -> str:
 
 def _counted(item: exp.Expr, unit: str | None) -> str | None:
     """What a COUNT counts, or None for anything else."""
-    if isinstance(item, exp.Filter):
-        item = item.this
+    item = _unfiltered(item)
     if isinstance(item, exp.CountIf):
         return f"number of rows where {_plain(item.this)}"
     if not isinstance(item, exp.Count):
@@ -113,6 +115,10 @@ def _counted(item: exp.Expr, unit: str | None) -> str | None:
         values = ", ".join(map(_plain, argument.expressions))
         return "number of people" if values == unit else f"number of distinct values of {values}"
     return f"number of rows with {_plain(argument)}"
+
+
+def _unfiltered(item: exp.Expr) -> exp.Expr:
+    return item.this if isinstance(item, exp.Filter) else item
 
 
 def _is_short(argument: exp.Expr) -> bool:
