@@ -31,7 +31,7 @@ REFUSED = (
     Refused(
         "STRING_AGG, LIST, ARRAY_AGG, HISTOGRAM(x)",
         "it would release the values of single people; write SELECT x, COUNT(*) … GROUP BY x",
-        ("GROUPCONCAT", "ARRAYAGG", "HISTOGRAM", "JSONGROUPARRAY"),
+        ("GROUPCONCAT", "ARRAYAGG", "HISTOGRAM", "JSONGROUPARRAY", "STRINGAGG", "LISTAGG"),
     ),
     Refused(
         "FIRST, LAST, ANY_VALUE, ARG_MIN, ARG_MAX",
