@@ -13,6 +13,7 @@ import typer
 from discreet.cli._errors import in_options
 from discreet.cli._options import (
     DeltaOption,
+    DialectOption,
     EpsilonOption,
     FileOption,
     Format,
@@ -50,6 +51,7 @@ def plan(  # noqa: PLR0913 — an option each
     *,
     policy: PolicyOption,
     file: FileOption = None,
+    dialect: DialectOption = "duckdb",
     data: OptionalDataOption = None,
     ledger: Annotated[
         str | None,
@@ -77,7 +79,7 @@ def plan(  # noqa: PLR0913 — an option each
         from discreet.cli._options import source_of, spend_of
         from discreet.cli._pandas import spare_pandas
         from discreet.policy import load_policy
-        from discreet.query import make_plan
+        from discreet.query import in_dialect, make_plan
 
         spare_pandas(data or ())
         spend = spend_of(epsilon, rho, mu, delta)
@@ -85,7 +87,7 @@ def plan(  # noqa: PLR0913 — an option each
         sql = sql_of(sql, file)
         facts = load_policy(policy)
         with _source(source_of(data) if data else None, facts) as read:
-            checked = replace(make_plan(sql, facts, spend, read), rows=assume_rows)
+            checked = replace(make_plan(in_dialect(sql, dialect, facts), facts, spend, read), rows=assume_rows)
         standing = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)
         if form is Format.table:
             from discreet.cli._output import print_table

@@ -82,7 +82,9 @@ BIGQUERY = Rules(
         "RTRIM": "it removes all white space there; write RTRIM(s, ' ')",
     },
     parts={
-        **{part: f"EXTRACT({part} FROM $1)" for part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")},
+        **{
+            part: f"EXTRACT({part} FROM $1)" for part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+        },
         "DAYOFYEAR": "EXTRACT(DOY FROM $1)",
         "DAYOFWEEK": "EXTRACT(DOW FROM $1) + 1",
         "ISOWEEK": "EXTRACT(WEEK FROM $1)",

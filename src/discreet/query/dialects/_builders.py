@@ -79,7 +79,9 @@ def counted_from(text: int, sought: int) -> Builder:
 
 def concatenated(it: Arguments) -> exp.Expr:
     """CONCAT that is null where an argument is."""
-    return exp.paren(reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), it.nodes), copy=False)
+    return exp.paren(
+        reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), it.nodes), copy=False
+    )
 
 
 def _may_be_null(node: exp.Expr) -> bool:
@@ -127,7 +129,11 @@ def first_arguments_kind(name: str, kinds: tuple[str, ...], write: str) -> Build
 def reset(it: Arguments) -> exp.Expr:
     """ISNULL(x, y) of T-SQL, whose type is that of x."""
     one, other = it.kinds
-    if one is None or (one != other and not {one, other} <= {"decimal", "float", "int"}) or (one, other) == ("int", "decimal"):
+    if (
+        one is None
+        or (one != other and not {one, other} <= {"decimal", "float", "int"})
+        or (one, other) == ("int", "decimal")
+    ):
         raise it.refuse("its type is that of the first argument, which cuts the second one; write COALESCE")
     return called("COALESCE", *it.nodes)
 
@@ -201,7 +207,10 @@ def _later(it: Arguments, date: exp.Expr, count: exp.Expr, unit: str, sign: int)
 
 def _sum(date: exp.Expr, interval: exp.Expr, sign: int) -> exp.Expr:
     kind = exp.Add if sign > 0 else exp.Sub
-    return exp.paren(kind(this=exp.paren(date, copy=False) if isinstance(date, exp.Binary) else date, expression=interval), copy=False)
+    return exp.paren(
+        kind(this=exp.paren(date, copy=False) if isinstance(date, exp.Binary) else date, expression=interval),
+        copy=False,
+    )
 
 
 def moment(kind: str) -> Builder:
@@ -209,7 +218,9 @@ def moment(kind: str) -> Builder:
 
     def build(it: Arguments) -> exp.Expr:
         if it.kinds[0] not in ("date", "timestamp"):
-            raise it.refuse(f"which texts are a {kind} differs; write {kind} '2024-01-31', or use a date or a timestamp")
+            raise it.refuse(
+                f"which texts are a {kind} differs; write {kind} '2024-01-31', or use a date or a timestamp"
+            )
         return exp.Cast(this=it.nodes[0], to=exp.DataType.build(kind))
 
     return build
@@ -233,7 +244,9 @@ def formatted(style: str, date: int = 0, text: int = 1) -> Builder:
         parts = [] if written is None else pieces.findall(written)
         longer = any(one == other and one in codes for one, other in pairwise(parts))  # MMMM is no month twice
         if written is None or "".join(parts) != written or longer or it.kinds[date] not in ("date", "timestamp"):
-            raise it.refuse(f"write a constant format of {', '.join(codes)} with {signs.strip()} between them, of a date")
+            raise it.refuse(
+                f"write a constant format of {', '.join(codes)} with {signs.strip()} between them, of a date"
+            )
         return called("STRFTIME", it.nodes[date], _text("".join(codes.get(part, part) for part in parts)))
 
     return build

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from sqlglot import exp
@@ -32,30 +32,39 @@ _WIDER: Mapping[Kind, int] = {"int": 0, "whole": 1, "decimal": 2, "float": 3}
 _CONDITIONS = (
     exp.Predicate, exp.And, exp.Or, exp.Not, exp.Is, exp.Boolean, exp.In, exp.Between, exp.Exists, exp.Like, exp.ILike,
 )  # fmt: skip
-_COUNTS = (
-    "COUNT COUNT_BIG COUNTIF COUNT_IF APPROX_COUNT_DISTINCT APPROX_DISTINCT HLL ROW_NUMBER RANK DENSE_RANK NTILE "
-    "GROUPING LENGTH LEN CHAR_LENGTH CHARACTER_LENGTH OCTET_LENGTH BYTE_LENGTH STRPOS CHARINDEX INSTR LOCATE POSITION "
-    "YEAR QUARTER MONTH DAY DAYOFMONTH DAYOFWEEK DAYOFWEEKISO DAYOFYEAR WEEK WEEKISO WEEKOFYEAR WEEKDAY HOUR MINUTE "
-    "SECOND DATEDIFF DATE_DIFF DATETIME_DIFF TIMESTAMPDIFF DATEPART WIDTH_BUCKET DIV REGR_COUNT SIGN"
-).split()
-_FLOATS = (
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_COUNTS = _words(
+    "COUNT COUNT_BIG COUNTIF COUNT_IF APPROX_COUNT_DISTINCT HLL ROW_NUMBER RANK DENSE_RANK NTILE GROUPING LENGTH LEN "
+    "CHAR_LENGTH CHARACTER_LENGTH OCTET_LENGTH BYTE_LENGTH BIT_LENGTH STRPOS CHARINDEX INSTR LOCATE POSITION YEAR "
+    "QUARTER MONTH DAY DAYOFMONTH DAYOFWEEK DAYOFWEEKISO DAYOFYEAR WEEK WEEKISO WEEKOFYEAR WEEKDAY HOUR MINUTE SECOND "
+    "DATEDIFF DATEDIFF_BIG DATE_DIFF DATETIME_DIFF TIMEDIFF TIMESTAMPDIFF DATEPART WIDTH_BUCKET REGR_COUNT"
+)
+_FLOATS = _words(
     "SQRT EXP LN LOG LOG2 LOG10 POWER POW CBRT STDDEV STDDEV_SAMP STDDEV_POP STDEV STDEVP VAR VARP VARIANCE VAR_SAMP "
     "VAR_POP CORR COVAR_POP COVAR_SAMP SAFE_DIVIDE DIV0 PERCENTILE PERCENTILE_CONT MEDIAN APPROX_PERCENTILE "
     "QUANTILE_CONT PERCENT_RANK CUME_DIST SQUARE"
-).split()
-_TEXTS = (
+)
+_TEXTS = _words(
     "LOWER UPPER REVERSE LEFT RIGHT SUBSTR SUBSTRING TRIM LTRIM RTRIM BTRIM CONCAT REPLACE TO_CHAR TO_VARCHAR "
-    "DATE_FORMAT FORMAT_DATE FORMAT_DATETIME FORMAT_TIMESTAMP FORMAT REGEXP_REPLACE REGEXP_EXTRACT LCASE UCASE"
-).split()
-_FIRST = (
+    "DATE_FORMAT FORMAT_DATE FORMAT_DATETIME FORMAT_TIMESTAMP FORMAT LCASE UCASE"
+)
+_FIRST = _words(
     "MIN MAX ABS NULLIF LAG LEAD FIRST_VALUE LAST_VALUE NTH_VALUE ZEROIFNULL NULLIFZERO MOD COALESCE IFNULL NVL "
     "GREATEST LEAST ISNULL GREATEST_IGNORE_NULLS LEAST_IGNORE_NULLS SUM IF IFF IIF"
-).split()
-"""Of one kind with those arguments that it may give."""
+)
+"""Of the one kind that their arguments have; IF and its kin of those after the condition."""
 _CHOICES = {"IF": 1, "IFF": 1, "IIF": 1}
-_ROUNDED = ("FLOOR", "CEIL", "CEILING", "ROUND", "TRUNC", "TRUNCATE")
-_DATES = ("DATE", "TO_DATE", "LAST_DAY", "EOMONTH", "MAKE_DATE", "DATE_FROM_PARTS", "DATEFROMPARTS")
-_MOMENTS = ("DATE_TRUNC", "DATETRUNC", "TIMESTAMP_TRUNC", "DATETIME_TRUNC", "DATE_ADD", "DATE_SUB", "DATEADD")
+_ROUNDED = _words("FLOOR CEIL CEILING ROUND TRUNC TRUNCATE SIGN")
+_DATES = _words("DATE TO_DATE LAST_DAY EOMONTH MAKE_DATE DATE_FROM_PARTS DATEFROMPARTS")
+_MOMENTS = _words(
+    "DATE_TRUNC DATETRUNC TIMESTAMP_TRUNC DATETIME_TRUNC DATE_ADD DATE_SUB DATEADD DATETIME_ADD DATETIME_SUB "
+    "TIMESTAMP_ADD TIMESTAMP_SUB TIMEADD TIMESTAMPADD"
+)
 
 
 class Kinds:
@@ -88,44 +97,31 @@ class Kinds:
             known = self._known[id(node)] = (node, self._infer(node))
         return known[1]
 
-    def _infer(self, node: exp.Expr) -> Kind | None:  # noqa: PLR0911, PLR0912
+    def _infer(self, node: exp.Expr) -> Kind | None:
         match node:
-            case exp.Paren() | exp.Neg() | exp.Filter() | exp.Window() | exp.WithinGroup() | exp.Distinct():
+            case (
+                exp.Paren() | exp.Neg() | exp.Filter() | exp.Window() | exp.WithinGroup() | exp.Alias() | exp.Distinct()
+            ):
                 inner = node.this if node.this is not None else next(iter(node.expressions), None)
                 return None if inner is None else self.kind(inner)
             case exp.Literal():
                 return "string" if node.is_string else _number(node.name)
-            case exp.Null():
-                return "null"
             case exp.Column():
                 return None if self._renamed else self._named(node.name.casefold())
-            case exp.Cast():
-                return type_kind(node.to)
-            case exp.Convert():
-                return type_kind(node.this)
-            case exp.Case():
-                values = [branch.args["true"] for branch in node.args["ifs"]]
-                return self._one([*values, *([node.args["default"]] if node.args.get("default") else [])])
-            case exp.If():
-                return self._one([part for part in (node.args.get("true"), node.args.get("false")) if part])
+            case exp.Cast() | exp.Convert():
+                return type_kind(node.this if isinstance(node, exp.Convert) else node.to)
+            case exp.Case() | exp.If():
+                return self._one(_values(node))
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod() | exp.Div():
                 return self._computed(node)
-            case exp.IntDiv():
-                return "int"
-            case exp.DPipe() | exp.Substring() | exp.Trim():
-                return "string"
-            case exp.StrPosition():
-                return "int"
             case exp.Extract():
                 return "whole" if self._widens else "int"
             case exp.Subquery() if isinstance(node.this, exp.Select) and len(node.this.expressions) == 1:
                 return self.kind(node.this.expressions[0])
-            case exp.Alias():
-                return self.kind(node.this)
             case exp.Anonymous():
                 return self._called(node)
             case _:
-                return "bool" if isinstance(node, _CONDITIONS) else None
+                return _PLAIN.get(type(node)) or ("bool" if isinstance(node, _CONDITIONS) else None)
 
     def _named(self, name: str) -> Kind | None:
         kinds = set(self._columns.get(name, ()))
@@ -134,7 +130,7 @@ class Kinds:
             kinds |= {self.kind(each) for each in self._aliases.get(name, ())}
             self._open.discard(name)
         kinds.discard("null")
-        return kinds.pop() if len(kinds) == 1 else None
+        return next(iter(kinds)) if len(kinds) == 1 else None
 
     def _computed(self, node: exp.Binary) -> Kind | None:
         left, right = self.kind(node.this), self.kind(node.expression)
@@ -151,7 +147,7 @@ class Kinds:
             return "float" if wider == "float" else "decimal" if not (self._cuts and wider == "int") else "int"
         return wider
 
-    def _called(self, node: exp.Anonymous) -> Kind | None:  # noqa: PLR0911
+    def _called(self, node: exp.Anonymous) -> Kind | None:
         name, arguments = node.name.upper(), node.expressions
         kinds = [self.kind(each) for each in arguments]
         first = kinds[0] if kinds else None
@@ -183,16 +179,29 @@ class Kinds:
     def _one(self, nodes: Iterable[exp.Expr]) -> Kind | None:
         kinds = {self.kind(each) for each in nodes} - {"null"}
         if len(kinds) == 1:
-            return kinds.pop()
-        if kinds and all(kind in _WIDER for kind in kinds):
-            key: Callable[[Kind | None], int] = lambda kind: -1 if kind is None else _WIDER[kind]  # noqa: E731
-            return max(kinds, key=key)
-        return None
+            return next(iter(kinds))
+        numbers = [kind for kind in _WIDER if kind in kinds]
+        return numbers[-1] if numbers and len(numbers) == len(kinds) else None
 
 
 def type_kind(kind: exp.Expr) -> Kind | None:
     """The kind of a type."""
     return _TYPES.get(kind.this.name) if isinstance(kind, exp.DataType) and isinstance(kind.this, exp.DType) else None
+
+
+_PLAIN: Mapping[type[exp.Expr], Kind] = {
+    exp.Null: "null", exp.IntDiv: "int", exp.StrPosition: "int", exp.DPipe: "string", exp.Substring: "string",
+    exp.Trim: "string",
+}  # fmt: skip
+
+
+def _values(node: exp.Case | exp.If) -> list[exp.Expr]:
+    """What CASE, or IF, can give."""
+    if isinstance(node, exp.If):
+        parts = [node.args.get("true"), node.args.get("false")]
+    else:
+        parts = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+    return [part for part in parts if part is not None]
 
 
 def _number(digits: str) -> Kind:

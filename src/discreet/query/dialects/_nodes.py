@@ -1,4 +1,4 @@
-"""Which parts of a query are read in another dialect; whatever is not listed is refused, whatever sqlglot makes of it."""
+"""Which parts of a query are read in another dialect; what is not listed is refused, whatever sqlglot makes of it."""
 
 from __future__ import annotations
 

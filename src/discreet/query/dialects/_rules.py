@@ -91,7 +91,8 @@ def template(text: str, arguments: Arguments) -> exp.Expr:
                 "write CASE WHEN …, or compute it in a sub-query"
             )
         used.add(place.name)
-        place.replace(exp.paren(node.copy(), copy=False) if isinstance(node, _OPERATIONS) else node.copy())
+        beside = isinstance(place.parent, _OPERATIONS) and place.parent is not holder
+        place.replace(exp.paren(node.copy(), copy=False) if beside and isinstance(node, _OPERATIONS) else node.copy())
     return holder.this if isinstance(holder.this, exp.Func | exp.Anonymous | exp.Cast) else holder
 
 

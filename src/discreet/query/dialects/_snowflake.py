@@ -81,7 +81,9 @@ SNOWFLAKE = Rules(
         "REGEXP_COUNT": "write CONTAINS(s, 'x')",
     },
     parts={
-        **{part: f"EXTRACT({part} FROM $1)" for part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")},
+        **{
+            part: f"EXTRACT({part} FROM $1)" for part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+        },
         "WEEK": "EXTRACT(WEEK FROM $1)",
         "WEEKISO": "EXTRACT(WEEK FROM $1)",
         "DAYOFWEEK": "EXTRACT(DOW FROM $1)",

@@ -41,8 +41,8 @@ def to_duckdb(query: str, dialect: str, policy: Policy | None) -> str:
     that is not among `DIALECTS`, and `QueryError` for a query that is not valid, or whose meaning in the dialect is
     not known or cannot be written.
 
-    >>> to_duckdb("SELECT TOP 3 [city], COUNT(*) AS n FROM dbo.visits WHERE LEN(note) > 9 GROUP BY [city]", "tsql", None)
-    'SELECT "city", COUNT(*) AS n FROM visits WHERE LENGTH(RTRIM(note)) > 9 GROUP BY "city" LIMIT 3'
+    >>> to_duckdb("SELECT TOP 3 [a], COUNT(*) AS n FROM dbo.visits WHERE LEN(note) > 9 GROUP BY [a]", "tsql", None)
+    'SELECT "a", COUNT(*) AS n FROM visits WHERE LENGTH(RTRIM(note)) > 9 GROUP BY "a" LIMIT 3'
     """
     if dialect == "duckdb":
         return query
@@ -97,14 +97,22 @@ def _check_names(tree: exp.Select, rules: Rules) -> None:
             hidden = isinstance(item, exp.Alias) and not isinstance(item.this.unnest(), exp.Column)
             if hidden and item.alias.casefold() in grouped & {c.name.casefold() for c in item.find_all(exp.Column)}:
                 raise QueryError(
-                    f"GROUP BY {item.alias} means the alias in {rules.title}, and the column here; write another alias, "
-                    "or GROUP BY the expression"
+                    f"GROUP BY {item.alias} means the alias in {rules.title}, and the column here; write another "
+                    "alias, or GROUP BY the expression"
                 )
 
 
 def _operators(tree: exp.Expr) -> list[type[exp.Expr]]:
-    """The operators of a tree from left to right, the outer ones first."""
-    return [type(node) for node in tree.walk(bfs=False) if isinstance(node, _OPERATORS)]
+    """The operators of a tree, the outer ones first, whatever the order of its clauses."""
+    operators: list[type[exp.Expr]] = []
+    left = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, _OPERATORS):
+            operators.append(type(node))
+        for _, part in sorted(node.args.items()):
+            left += [each for each in (part if isinstance(part, list) else [part]) if isinstance(each, exp.Expr)]
+    return operators
 
 
 def _is_bare(node: exp.Expr) -> bool:

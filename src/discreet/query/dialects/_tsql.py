@@ -63,7 +63,9 @@ TSQL = Rules(
         "STRING_AGG": "write GROUP BY x",
     },
     parts={
-        **{part: f"EXTRACT({part} FROM $1)" for part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")},
+        **{
+            part: f"EXTRACT({part} FROM $1)" for part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+        },
         "DAYOFYEAR": "EXTRACT(DOY FROM $1)",
         "ISO_WEEK": "EXTRACT(WEEK FROM $1)",
     },

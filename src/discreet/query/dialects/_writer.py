@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sqlglot import exp
@@ -30,7 +31,7 @@ class Writer:
     def __init__(self, rules: Rules, kinds: Kinds) -> None:
         self._rules, self._kinds = rules, kinds
 
-    def write(self, node: exp.Expr) -> exp.Expr:  # noqa: PLR0911, PLR0912
+    def write(self, node: exp.Expr) -> exp.Expr:
         """The node as it is here; the one that is given stays as it is."""
         check_node(node, self._rules.title)
         match node:
@@ -38,36 +39,34 @@ class Writer:
                 return self._function(node.name.upper(), node.expressions, node)
             case exp.Substring() | exp.StrPosition():
                 return self._function(_NAMED_LIKE_ARGUMENTS[type(node)], _arguments(node), node)
-            case exp.Trim():
-                return self._trim(node)
             case exp.Cast():
                 return cast(self.write(node.this), self._kind(node.this), node.to, self._rules)
             case exp.Convert():
                 return cast(self.write(node.expression), self._kind(node.expression), node.this, self._rules)
             case exp.Extract():
                 return self._part(word(node.this), node.expression, "EXTRACT")
-            case exp.Div():
-                return self._quotient(node)
-            case exp.Add() | exp.Sub():
-                return self._sum(node)
-            case exp.DPipe():
-                return exp.DPipe(this=self.write(node.this), expression=self.write(node.expression), safe=True)
-            case exp.EQ() | exp.NEQ() if self._rules.compares_bits:
-                return self._bits(node)
-            case exp.Like() | exp.ILike():
-                return self._like(node)
-            case exp.Ordered():
-                return self._ordered(node)
-            case exp.Window():
-                return self._window(node)
-            case exp.Table():
-                return self._table(node)
             case exp.If() if not isinstance(node.parent, exp.Case):
                 branch = exp.If(this=self.write(node.this), true=self.write(node.args["true"]))
                 default = node.args.get("false")
                 return exp.Case(ifs=[branch], default=None if default is None else self.write(default))
             case _:
-                return self._same(node)
+                writers: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+                    exp.Trim: self._trim,
+                    exp.Div: self._quotient,
+                    exp.Add: self._sum,
+                    exp.Sub: self._sum,
+                    exp.DPipe: self._joined,
+                    exp.EQ: self._compared,
+                    exp.NEQ: self._compared,
+                    exp.Like: self._like,
+                    exp.ILike: self._like,
+                    exp.Ordered: self._ordered,
+                    exp.Window: self._window,
+                    exp.WithinGroup: self._quantile,
+                    exp.Table: self._table,
+                }
+                writer: Callable[[Any], exp.Expr] = writers.get(type(node), self._same)
+                return writer(node)
 
     def _same(self, node: exp.Expr) -> exp.Expr:
         written: dict[str, Any] = {}
@@ -88,9 +87,13 @@ class Writer:
     def _function(self, name: str, nodes: list[exp.Expr], written: exp.Expr) -> exp.Expr:
         rules, count = self._rules, len(nodes)
         if isinstance(written.this, exp.Identifier) and isinstance(written, exp.Anonymous):
-            raise QueryError(f'{written.sql()} names a function in quotes; write it without them')
+            raise QueryError(f"{written.sql()} names a function in quotes; write it without them")
         form = f"{name}/{count}"
-        if name in ("DATE_PART", "DATEPART") and count == 2 and ("DATE_PART" in rules.same.split()) <= (name == "DATE_PART"):
+        if (
+            name in ("DATE_PART", "DATEPART")
+            and count == 2
+            and ("DATE_PART" in rules.same.split()) <= (name == "DATE_PART")
+        ):
             return self._part(word(nodes[0]), nodes[1], name)
         known = form in rules.written or form in rules.built
         if not known and not rules.knows(name, count):
@@ -147,15 +150,15 @@ class Writer:
         if kinds == ("int", "int") and not any(is_released(each) for each in (node.this, node.expression)):
             return exp.IntDiv(**parts)
         raise QueryError(
-            f"{node.sql(comments=False)} in {rules.title} is cut to a whole number if both are whole, as 7 / 2 is 3, and "
-            "a statistic is not cut here; write 1.0 * a / b for the quotient, or declare the types in the policy"
+            f"{node.sql(comments=False)} in {rules.title} is cut to a whole number if both are whole, as 7 / 2 is 3, "
+            "and a statistic is not cut here; write 1.0 * a / b for the quotient, or declare the types in the policy"
         )
 
     def _sum(self, node: exp.Add | exp.Sub) -> exp.Expr:
         rules, kinds = self._rules, (self._kind(node.this), self._kind(node.expression))
         if isinstance(node, exp.Add) and rules.name == "tsql" and not isinstance(node.expression, exp.Interval):
             if kinds == ("string", "string"):
-                return exp.DPipe(this=self.write(node.this), expression=self.write(node.expression), safe=True)
+                return self._joined(node)
             if "string" in kinds or None in kinds:
                 raise QueryError(
                     f"{node.sql(comments=False)} in {rules.title} joins texts and adds numbers, and its types are not "
@@ -168,9 +171,12 @@ class Writer:
             raise QueryError(f"{node.sql(comments=False)} may be a difference of dates; write DATEDIFF or DATE_DIFF")
         return self._same(node)
 
-    def _bits(self, node: exp.EQ | exp.NEQ) -> exp.Expr:
+    def _joined(self, node: exp.Binary) -> exp.Expr:
+        return exp.DPipe(this=self.write(node.this), expression=self.write(node.expression), safe=True)
+
+    def _compared(self, node: exp.EQ | exp.NEQ) -> exp.Expr:
         sides = [node.this, node.expression]
-        for one, other in (sides, sides[::-1]):
+        for one, other in (sides, sides[::-1]) if self._rules.compares_bits else ():
             bit = integer_literal(other)
             if self._kind(one) == "bool" and bit in (0, 1):
                 return type(node)(this=self.write(one), expression=exp.Boolean(this=bool(bit)))
@@ -191,17 +197,27 @@ class Writer:
         """Where nulls stand is written out, unless there are none."""
         written = self._same(node)
         if _counted(node.this, node.find_ancestor(exp.Select)):
-            written.set("nulls_first", False)
+            written.args["nulls_first"] = False
         return written
 
     def _window(self, node: exp.Window) -> exp.Expr:
         name = node.this.name.upper() if isinstance(node.this, exp.Anonymous) else ""
         if self._rules.name == "snowflake" and name in _WHOLE_FRAMES and not node.args.get("spec"):
             raise QueryError(
-                f"{name} in Snowflake sees all rows of its window, and here those up to the current one; write the frame, "
-                "as ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+                f"{name} in Snowflake sees all rows of its window, and here those up to the current one; write the "
+                "frame, as ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
             )
         return self._same(node)
+
+    def _quantile(self, node: exp.WithinGroup) -> exp.Expr:
+        name = node.this.name.upper() if isinstance(node.this, exp.Anonymous) else node.this.sql()
+        if name not in ("PERCENTILE_CONT", "PERCENTILE_DISC") or not self._rules.knows(name, 1):
+            raise self._unknown(name, 1, node.this)
+        order = node.expression.expressions
+        if len(node.this.expressions) != 1 or len(order) != 1 or order[0].args.get("desc"):
+            raise QueryError(f"{name}(p) has one p and one value, in rising order; write p as 1 - p for a falling one")
+        parts = [self.write(order[0].this), self.write(node.this.expressions[0])]
+        return exp.Anonymous(this=name.replace("PERCENTILE", "QUANTILE"), expressions=parts)
 
     def _table(self, node: exp.Table) -> exp.Expr:
         schema = node.args.get("db")
