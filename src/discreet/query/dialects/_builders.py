@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import reduce
 from itertools import pairwise
 
 from sqlglot import exp
@@ -79,9 +78,10 @@ def counted_from(text: int, sought: int) -> Builder:
 
 def concatenated(it: Arguments) -> exp.Expr:
     """CONCAT that is null where an argument is."""
-    return exp.paren(
-        reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), it.nodes), copy=False
-    )
+    first, *others = it.nodes
+    for other in others:
+        first = exp.DPipe(this=first, expression=other, safe=True)
+    return exp.paren(first, copy=False)
 
 
 def _may_be_null(node: exp.Expr) -> bool:

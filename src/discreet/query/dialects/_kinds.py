@@ -28,7 +28,7 @@ _TYPES: Mapping[str, Kind] = {
     "DATE": "date",
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "TIMESTAMPLTZ", "DATETIME", "DATETIME2"), "timestamp"),
 }
-_WIDER: Mapping[Kind, int] = {"int": 0, "whole": 1, "decimal": 2, "float": 3}
+_WIDER: tuple[Kind, ...] = ("int", "whole", "decimal", "float")
 _CONDITIONS = (
     exp.Predicate, exp.And, exp.Or, exp.Not, exp.Is, exp.Boolean, exp.In, exp.Between, exp.Exists, exp.Like, exp.ILike,
 )  # fmt: skip
@@ -124,13 +124,13 @@ class Kinds:
                 return _PLAIN.get(type(node)) or ("bool" if isinstance(node, _CONDITIONS) else None)
 
     def _named(self, name: str) -> Kind | None:
-        kinds = set(self._columns.get(name, ()))
+        kinds: set[Kind | None] = set(self._columns.get(name, ()))
         if name not in self._open:
             self._open.add(name)
             kinds |= {self.kind(each) for each in self._aliases.get(name, ())}
             self._open.discard(name)
         kinds.discard("null")
-        return next(iter(kinds)) if len(kinds) == 1 else None
+        return kinds.pop() if len(kinds) == 1 else None
 
     def _computed(self, node: exp.Binary) -> Kind | None:
         left, right = self.kind(node.this), self.kind(node.expression)
@@ -140,16 +140,17 @@ class Kinds:
             return "int"
         if left == right == "string" and isinstance(node, exp.Add):
             return "string"
-        if left not in _WIDER or right not in _WIDER:
+        numbers = _numbers(left, right)
+        if len(numbers) != 2:
             return None
-        wider = max(left, right, key=_WIDER.__getitem__)
+        wider = numbers[-1]
         if isinstance(node, exp.Div):
             return "float" if wider == "float" else "decimal" if not (self._cuts and wider == "int") else "int"
         return wider
 
     def _called(self, node: exp.Anonymous) -> Kind | None:
         name, arguments = node.name.upper(), node.expressions
-        kinds = [self.kind(each) for each in arguments]
+        kinds: list[Kind | None] = [self.kind(each) for each in arguments]
         first = kinds[0] if kinds else None
         match name:
             case "SUM" if first == "int":
@@ -177,10 +178,10 @@ class Kinds:
                 return None
 
     def _one(self, nodes: Iterable[exp.Expr]) -> Kind | None:
-        kinds = {self.kind(each) for each in nodes} - {"null"}
-        if len(kinds) == 1:
-            return next(iter(kinds))
-        numbers = [kind for kind in _WIDER if kind in kinds]
+        kinds = [kind for each in nodes if (kind := self.kind(each)) != "null"]
+        if kinds and all(kind == kinds[0] for kind in kinds):
+            return kinds[0]
+        numbers = _numbers(*kinds)
         return numbers[-1] if numbers and len(numbers) == len(kinds) else None
 
 
@@ -202,6 +203,11 @@ def _values(node: exp.Case | exp.If) -> list[exp.Expr]:
     else:
         parts = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
     return [part for part in parts if part is not None]
+
+
+def _numbers(*kinds: Kind | None) -> list[Kind]:
+    """Those that are numbers, the widest last."""
+    return sorted((kind for kind in kinds if kind in _WIDER), key=_WIDER.index)
 
 
 def _number(digits: str) -> Kind:

@@ -30,6 +30,21 @@ class Writer:
 
     def __init__(self, rules: Rules, kinds: Kinds) -> None:
         self._rules, self._kinds = rules, kinds
+        self._writers: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+            exp.Trim: self._trim,
+            exp.Div: self._quotient,
+            exp.Add: self._sum,
+            exp.Sub: self._sum,
+            exp.DPipe: self._joined,
+            exp.EQ: self._compared,
+            exp.NEQ: self._compared,
+            exp.Like: self._like,
+            exp.ILike: self._like,
+            exp.Ordered: self._ordered,
+            exp.Window: self._window,
+            exp.WithinGroup: self._quantile,
+            exp.Table: self._table,
+        }
 
     def write(self, node: exp.Expr) -> exp.Expr:
         """The node as it is here; the one that is given stays as it is."""
@@ -50,23 +65,7 @@ class Writer:
                 default = node.args.get("false")
                 return exp.Case(ifs=[branch], default=None if default is None else self.write(default))
             case _:
-                writers: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
-                    exp.Trim: self._trim,
-                    exp.Div: self._quotient,
-                    exp.Add: self._sum,
-                    exp.Sub: self._sum,
-                    exp.DPipe: self._joined,
-                    exp.EQ: self._compared,
-                    exp.NEQ: self._compared,
-                    exp.Like: self._like,
-                    exp.ILike: self._like,
-                    exp.Ordered: self._ordered,
-                    exp.Window: self._window,
-                    exp.WithinGroup: self._quantile,
-                    exp.Table: self._table,
-                }
-                writer: Callable[[Any], exp.Expr] = writers.get(type(node), self._same)
-                return writer(node)
+                return self._writers.get(type(node), self._same)(node)
 
     def _same(self, node: exp.Expr) -> exp.Expr:
         written: dict[str, Any] = {}
