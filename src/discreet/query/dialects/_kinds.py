@@ -178,7 +178,8 @@ class Kinds:
                 return None
 
     def _one(self, nodes: Iterable[exp.Expr]) -> Kind | None:
-        kinds = [kind for each in nodes if (kind := self.kind(each)) != "null"]
+        every: list[Kind | None] = [self.kind(each) for each in nodes]
+        kinds = [kind for kind in every if kind != "null"]
         if kinds and all(kind == kinds[0] for kind in kinds):
             return kinds[0]
         numbers = _numbers(*kinds)
