@@ -126,7 +126,7 @@ _SPARK: Mapping[str, str] = {
     "SELECT count(*) FROM stays WHERE visits / 2 = 1.5": "SELECT COUNT(*) FROM stays WHERE visits = 3",
     "SELECT count(*) FROM stays WHERE visits DIV 2 = 1": "SELECT COUNT(*) FROM stays WHERE visits IN (2, 3)",
     "SELECT count(*) FROM stays WHERE concat(note, 'x') IS NULL": "SELECT COUNT(*) FROM stays WHERE note IS NULL",
-    "SELECT count(*) FROM stays WHERE note <=> NULL OR note = \"late\"": (
+    'SELECT count(*) FROM stays WHERE note <=> NULL OR note = "late"': (
         "SELECT COUNT(*) FROM stays WHERE note IS NULL OR note = 'late'"
     ),
     "SELECT date_format(day, 'yyyy-MM') AS m, sum(visits) AS v FROM stays GROUP BY 1 ORDER BY 1": (
@@ -185,7 +185,7 @@ _BIGQUERY: Mapping[str, str] = {
     "SELECT FORMAT_DATE('%Y-%m', day) AS m, SUM(visits) AS v FROM stays GROUP BY m": (
         "SELECT STRFTIME(day, '%Y-%m') AS m, SUM(visits) AS v FROM stays GROUP BY m"
     ),
-    "SELECT IF(age > 40, \"old\", \"young\") AS g, COUNT(*) AS n FROM stays GROUP BY g": (
+    'SELECT IF(age > 40, "old", "young") AS g, COUNT(*) AS n FROM stays GROUP BY g': (
         "SELECT CASE WHEN age > 40 THEN 'old' ELSE 'young' END AS g, COUNT(*) AS n FROM stays GROUP BY g"
     ),
     "SELECT COUNT(*) FROM stays WHERE DATE_DIFF(day, DATE '2023-06-01', DAY) > 30": (
@@ -300,15 +300,19 @@ SAME: tuple[Mapping[str, str], ...] = (
         "postgres": 'SELECT "city", COUNT(*) AS n FROM public.stays WHERE age > 30 GROUP BY 1 ORDER BY 2 DESC LIMIT 2',
         "spark": "SELECT `city`, count(1) AS n FROM stays WHERE age > 30 GROUP BY `city` ORDER BY n DESC LIMIT 2",
         "bigquery": "SELECT city, COUNT(*) AS n FROM `stays` WHERE age > 30 GROUP BY 1 ORDER BY n DESC LIMIT 2",
-        "snowflake": "SELECT CITY, COUNT(*) AS N FROM STAYS WHERE AGE > 30 GROUP BY CITY ORDER BY N DESC LIMIT 2",
+        "snowflake": "SELECT CITY, COUNT(*) AS n FROM STAYS WHERE AGE > 30 GROUP BY CITY ORDER BY N DESC LIMIT 2",
         "tsql": "SELECT TOP 2 [city], n = COUNT(*) FROM dbo.stays WHERE age > 30 GROUP BY [city] ORDER BY n DESC",
     },
     {
         "duckdb": "SELECT COUNT_IF(age >= 65) AS n, AVG(price) AS p FROM stays",
-        "postgres": "SELECT COUNT(*) FILTER (WHERE age >= 65) AS n, AVG(price) AS p FROM stays",
         "spark": "SELECT count_if(age >= 65) AS n, avg(price) AS p FROM stays",
         "bigquery": "SELECT COUNTIF(age >= 65) AS n, AVG(price) AS p FROM stays",
         "snowflake": "SELECT COUNT_IF(age >= 65) AS n, AVG(price) AS p FROM stays",
+    },
+    {
+        "duckdb": "SELECT COUNT(*) FILTER (WHERE vip) AS n FROM stays WHERE age // 10 = 3 AND LN(visits + 1) > 1",
+        "postgres": "SELECT COUNT(*) FILTER (WHERE vip) AS n FROM stays WHERE age / 10 = 3 AND LN(visits + 1) > 1",
+        "spark": "SELECT count(*) FILTER (WHERE vip) AS n FROM stays WHERE age DIV 10 = 3 AND log(visits + 1) > 1",
     },
 )
 """Texts that ask one question: their plans are one plan."""

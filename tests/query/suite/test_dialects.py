@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import duckdb
@@ -50,7 +51,9 @@ def test_an_answer_is_that_of_plain_sql(
     release = session.sql(query, NEARLY_EXACT, dialect=dialect)
     truth = plain.execute(QUERIES[dialect][query] or query).fetchall()
     assert truth
-    found = difference(rows_of(release.to_arrow()), truth, ordered="ORDER BY" in query, within=1e-2)
+    found = difference(
+        rows_of(release.to_arrow()), truth, ordered=bool(re.search(r"ORDER BY [^)]*$", query)), within=1e-2
+    )
     assert found is None, found
 
 
@@ -235,6 +238,17 @@ def test_every_function_of_a_table_is_one_here(dialect: str) -> None:
 def test_text_that_is_no_query_is_refused_in_words(dialect: str, policy: Policy) -> None:
     deep = "SELECT COUNT(*) FROM stays WHERE " + "(" * 150 + "1 = 1" + ")" * 150
     wide = "SELECT COUNT(*) FROM stays WHERE " + " OR ".join(f"age = {i}" for i in range(3000))
-    for text in ("", ";", "SELECT", "SELECT FROM WHERE", "\ud800", "SELECT '", deep, wide, "SELECT 1 " * 9000, "((((" * 40):
+    for text in (
+        "",
+        ";",
+        "SELECT",
+        "SELECT FROM WHERE",
+        "\ud800",
+        "SELECT '",
+        deep,
+        wide,
+        "SELECT 1 " * 9000,
+        "((((" * 40,
+    ):
         with pytest.raises(QueryError):
             make_plan(transpile(text, dialect, policy), policy)

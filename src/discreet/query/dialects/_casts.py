@@ -23,6 +23,7 @@ _MOST_DIGITS = 15
 _LENGTHS: Mapping[str, int] = {"tsql": 30}
 _ZONED = ("bigquery", "spark")
 """Whose TIMESTAMP has a time zone, in which it is shown: the policy's have none, and are what is shown."""
+_PERIODS = ("year", "quarter", "month", "week", "day")
 _MOMENTS = ("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME", "DATETIME2")
 _RELEASED = (
     "COUNT", "COUNT_BIG", "COUNTIF", "COUNT_IF", "SUM", "AVG", "MIN", "MAX", "MEDIAN", "QUANTILE_CONT", "STDDEV",
@@ -82,7 +83,7 @@ def _integer(node: exp.Expr, kind: Kind | None, name: str, rules: Rules) -> exp.
     released = is_released(node)
     if kind in ("int", "whole", "bool", "null"):
         return exp.paren(node, copy=False) if released else _as(node, name)
-    if kind in ("decimal", "float"):
+    if kind in ("decimal", "float") or (kind == "fraction" and rules.half != "even"):
         to_even = rules.half == "even" and kind == "float"
         if released and rules.half != "cut":
             return _as(_call("ROUND", node), "BIGINT")
@@ -118,12 +119,20 @@ def _text(node: exp.Expr, kind: Kind | None, length: int | None, rules: Rules, t
 
 def _moment(node: exp.Expr, kind: Kind | None, name: str, rules: Rules) -> exp.Expr:
     written = literal_text(node)
+    if kind == name.lower() == "date" and _is_first_day(node):
+        return node
     if kind in ("date", "timestamp") or (written is not None and _MOMENT.fullmatch(written)):
         return _as(node, name)
     raise QueryError(
         f"which texts are a {name} differs between {rules.title} and here; write constants as '2024-01-31' or "
         "'2024-01-31 12:00:00', or declare the column as a date in the policy"
     )
+
+
+def _is_first_day(node: exp.Expr) -> bool:
+    """Whether a date is the first one of a month or its like, which is a date as it is."""
+    day = node.unnest()
+    return isinstance(day, exp.Anonymous) and day.name == "DATE_TRUNC" and day.expressions[0].name in _PERIODS
 
 
 def _call(name: str, *parts: exp.Expr) -> exp.Expr:

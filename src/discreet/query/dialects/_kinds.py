@@ -12,8 +12,10 @@ from discreet.policy import ColumnType, Policy
 
 __all__ = ["Kind", "Kinds"]
 
-Kind = Literal["int", "whole", "decimal", "float", "string", "bool", "date", "timestamp", "null"]
-"""`whole` is a number without a fraction that divides as one with a fraction does, as EXTRACT is in PostgreSQL."""
+Kind = Literal["int", "whole", "decimal", "float", "fraction", "string", "bool", "date", "timestamp", "null"]
+"""`whole` is a number without a fraction that divides as one with a fraction does, as EXTRACT is in PostgreSQL;
+`fraction` a number that may be a `decimal` or a `float`.
+"""
 
 _COLUMNS: Mapping[ColumnType, Kind] = {
     "bool": "bool", "int": "int", "float": "float", "decimal": "decimal", "string": "string", "date": "date",
@@ -28,7 +30,7 @@ _TYPES: Mapping[str, Kind] = {
     "DATE": "date",
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "TIMESTAMPLTZ", "DATETIME", "DATETIME2"), "timestamp"),
 }
-_WIDER: tuple[Kind, ...] = ("int", "whole", "decimal", "float")
+_WIDER: tuple[Kind, ...] = ("int", "whole", "decimal", "float", "fraction")
 _CONDITIONS = (
     exp.Predicate, exp.And, exp.Or, exp.Not, exp.Is, exp.Boolean, exp.In, exp.Between, exp.Exists, exp.Like, exp.ILike,
 )  # fmt: skip
@@ -142,10 +144,12 @@ class Kinds:
             return "string"
         numbers = _numbers(left, right)
         if len(numbers) != 2:
-            return None
+            return "fraction" if None in (left, right) and numbers and numbers[0] in ("decimal", "float") else None
         wider = numbers[-1]
         if isinstance(node, exp.Div):
-            return "float" if wider == "float" else "decimal" if not (self._cuts and wider == "int") else "int"
+            return (
+                wider if wider in ("float", "fraction") else "decimal" if not (self._cuts and wider == "int") else "int"
+            )
         return wider
 
     def _called(self, node: exp.Anonymous) -> Kind | None:
@@ -156,20 +160,22 @@ class Kinds:
             case "SUM" if first == "int":
                 return None if self._widens else "int"
             case "AVG":
-                return None if first is None else "float" if first == "float" else "decimal"
+                return None if first is None else first if first in ("float", "fraction") else "decimal"
             case "DATE_PART":
                 return "whole" if self._widens else "int"
             case _ if name in _COUNTS:
                 return "int"
             case _ if name in _FLOATS:
-                return None if self._widens and {"decimal", "whole"} & set(kinds) else "float"
+                return None if self._widens and {"decimal", "whole", "fraction"} & set(kinds) else "float"
             case _ if name in _TEXTS:
                 return "string"
             case _ if name in _FIRST:
                 return self._one(arguments[_CHOICES.get(name, 0) :])
             case _ if name in _ROUNDED:
                 digits = len(arguments) > 1
-                return first if digits or first in ("float", None) else "int" if not self._widens else "whole"
+                return (
+                    first if digits or first in ("float", "fraction", None) else "int" if not self._widens else "whole"
+                )
             case _ if name in _DATES:
                 return "date"
             case _ if name in _MOMENTS:

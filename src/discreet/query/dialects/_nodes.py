@@ -18,7 +18,8 @@ _PAIR = ("this", "expression")
 _READ: Mapping[type[exp.Expr], tuple[str, ...]] = {
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv), _PAIR),
     **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ), _PAIR),
-    **dict.fromkeys((exp.And, exp.Or, exp.Is), _PAIR),
+    **dict.fromkeys((exp.And, exp.Or), _PAIR),
+    exp.Is: (*_PAIR, "negate"),
     **dict.fromkeys((exp.Like, exp.ILike), (*_PAIR, "negate")),
     **dict.fromkeys((exp.Div, exp.DPipe), (*_PAIR, "typed", "safe")),
     **dict.fromkeys((exp.Not, exp.Neg, exp.Paren, exp.Where, exp.Having, exp.Qualify, exp.From, exp.All), ("this",)),

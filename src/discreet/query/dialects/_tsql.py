@@ -20,7 +20,7 @@ __all__ = ["TSQL"]
 
 _SPANS = {unit: unit.lower() for unit in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")}
 _INTERVALS = _SPANS | {"WEEK": "week"}
-_FRACTIONS = ("decimal", "float")
+_FRACTIONS = ("decimal", "float", "fraction")
 TSQL = Rules(
     "tsql",
     "T-SQL",

@@ -15,10 +15,11 @@ from discreet.query.dialects._rules import Arguments, Rules, literal_text, templ
 from discreet.query.functions._calls import integer_literal
 from discreet.query.functions._registry import refusal
 from discreet.query.parse._refusals import because
+from discreet.query.parse._spellings import each_pattern
 
 __all__ = ["Writer"]
 
-_FRACTIONS = ("whole", "decimal", "float")
+_FRACTIONS = ("whole", "decimal", "float", "fraction")
 _MOMENTS = ("date", "timestamp")
 _WHOLE_FRAMES = ("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
 _STATISTICS = ("COUNT", "COUNT_IF", "COUNTIF", "COUNT_BIG", "SUM", "AVG")
@@ -44,6 +45,8 @@ class Writer:
             exp.Window: self._window,
             exp.WithinGroup: self._quantile,
             exp.Table: self._table,
+            exp.Is: self._is,
+            exp.Fetch: self._fetched,
         }
 
     def write(self, node: exp.Expr) -> exp.Expr:
@@ -170,6 +173,14 @@ class Writer:
             raise QueryError(f"{node.sql(comments=False)} may be a difference of dates; write DATEDIFF or DATE_DIFF")
         return self._same(node)
 
+    def _is(self, node: exp.Is) -> exp.Expr:
+        written = exp.Is(this=self.write(node.this), expression=self.write(node.expression))
+        return exp.Not(this=written) if node.args.get("negate") else written
+
+    def _fetched(self, node: exp.Fetch) -> exp.Expr:
+        count = node.args.get("count")
+        return exp.Limit(expression=exp.Literal.number(1) if count is None else self.write(count))
+
     def _joined(self, node: exp.Binary) -> exp.Expr:
         return exp.DPipe(this=self.write(node.this), expression=self.write(node.expression), safe=True)
 
@@ -190,7 +201,9 @@ class Writer:
             )
         if self._rules.name == "tsql" and any("[" in text for text in texts):
             raise QueryError("[ in a pattern of LIKE is a set of characters in T-SQL; write several LIKE with OR")
-        return self._same(node)
+        written = self._same(node)
+        assert isinstance(written, exp.Like | exp.ILike)
+        return each_pattern(written) if isinstance(written.expression, exp.Any | exp.All) else written
 
     def _ordered(self, node: exp.Ordered) -> exp.Expr:
         """Where nulls stand is written out, unless there are none."""

@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.query.functions._calls import OPERAND_NODES
 from discreet.query.parse._trees import size_of, transformed
 
-__all__ = ["FUNCTIONS_ELSEWHERE", "STATISTICS_ELSEWHERE", "known_spellings"]
+__all__ = ["FUNCTIONS_ELSEWHERE", "STATISTICS_ELSEWHERE", "each_pattern", "known_spellings"]
 
 STATISTICS_ELSEWHERE: Mapping[str, str] = {
     "VAR": "VAR_SAMP",
@@ -109,7 +109,7 @@ def _known(node: exp.Expr) -> exp.Expr:
         case exp.DataType() if node.this == exp.DType.USERDEFINED and str(node.args.get("kind")).upper() == "FLOAT64":
             return exp.DataType.build("DOUBLE")
         case exp.Like() | exp.ILike() if isinstance(node.expression, exp.Any | exp.All) and not node.args.get("negate"):
-            return _any_pattern(node)
+            return each_pattern(node)
         case exp.Anonymous() if (written := _CALLS.get((node.name.upper(), len(node.expressions)))) is not None:
             return written(_copied(node.expressions)) or node
         case exp.Func() if (written := _NODES.get(type(node))) is not None:
@@ -139,7 +139,7 @@ def _group(node: exp.Group) -> exp.Expr:
     return exp.Group(expressions=[type(sets)(expressions=_copied(node.expressions))])
 
 
-def _any_pattern(node: exp.Like | exp.ILike) -> exp.Expr:
+def each_pattern(node: exp.Like | exp.ILike) -> exp.Expr:
     """A text and several patterns as a comparison with each; the node itself for patterns that are not listed."""
     listed = node.expression.this.unnest()
     patterns: list[exp.Expr] = listed.expressions if isinstance(listed, exp.Tuple | exp.Array) else [listed]
