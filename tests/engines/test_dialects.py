@@ -160,7 +160,7 @@ _SPARK = (
     "n / m", "n DIV 2", "n div m", "ROUND(x)", "ROUND(x, 1)", "SIGNUM(x)", "LOG(y)", "LOG(2, m)", "LOG2(m)",
     "IF(n > 1, s, t)", "IFNULL(n, 1)", "NVL(n, 1)", "NVL2(n, 1, 2)", "ISNULL(n)", "ISNOTNULL(n)", "n <=> NULL", "n == 1",
     "EQUAL_NULL(n, 1)", "LEN(s)", "LCASE(s)", "UCASE(s)", "STARTSWITH(s, 'a')", "ENDSWITH(s, 'a')", "CONTAINS(s, 'b')",
-    "INSTR(s, 'b')", "LOCATE('b', s)", "CHARINDEX('b', s)", "DAYOFWEEK(d)", "WEEKDAY(d)", "DAYOFMONTH(d)", "DAYOFYEAR(d)",
+    "INSTR(s, 'b')", "LOCATE('b', s)", "DAYOFWEEK(d)", "WEEKDAY(d)", "DAYOFMONTH(d)", "DAYOFYEAR(d)",
     "WEEKOFYEAR(d)", "YEAR(d)", "QUARTER(d)", "MONTH(d)", "DAY(d)", "HOUR(ts)", "MINUTE(ts)", "SECOND(ts)",
     "EXTRACT(DAYOFWEEK FROM d)", "EXTRACT(DAYOFWEEK_ISO FROM d)", "DATEDIFF(d, DATE '2024-01-31')", "LAST_DAY(d)",
     "DATE_ADD(d, 3)", "DATE_SUB(d, 3)", "DATE_ADD(d, -3)", "TO_DATE(ts)", "DATE_FORMAT(ts, 'yyyy-MM-dd HH:mm:ss')",

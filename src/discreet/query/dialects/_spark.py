@@ -58,7 +58,6 @@ SPARK = Rules(
         "POSITION/2": counted_from(0, 1),
         "INSTR/2": counted_from(0, 1),
         "LOCATE/2": counted_from(1, 0),
-        "CHARINDEX/2": counted_from(1, 0),
         "DATE/1": moment("DATE"),
         "TO_DATE/1": moment("DATE"),
         "DATE_TRUNC/2": truncated(0, 1, _UNITS),

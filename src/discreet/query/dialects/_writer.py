@@ -158,7 +158,9 @@ class Writer:
 
     def _sum(self, node: exp.Add | exp.Sub) -> exp.Expr:
         rules, kinds = self._rules, (self._kind(node.this), self._kind(node.expression))
-        if isinstance(node, exp.Add) and rules.name == "tsql" and not isinstance(node.expression, exp.Interval):
+        if isinstance(node.expression, exp.Interval):
+            return self._same(node)
+        if isinstance(node, exp.Add) and rules.name == "tsql":
             if kinds == ("string", "string"):
                 return self._joined(node)
             if "string" in kinds or None in kinds:
