@@ -11,10 +11,11 @@ from sqlglot import exp
 from discreet.query.dialects._casts import is_released
 from discreet.query.dialects._rules import Arguments, Builder, at_least, literal_text, template, word
 from discreet.query.functions._calls import integer_literal
+from discreet.query.functions._patterns import read_pattern
 
 __all__ = [
-    "added", "called", "concatenated", "counted_from", "days_added", "difference", "first_arguments_kind", "formatted",
-    "greatest", "moment", "replaced", "reset", "rounded_numeric", "shifted", "sided", "substring", "truncated",
+    "added", "called", "concatenated", "counted_from", "days_added", "difference", "extracted",
+    "first_arguments_kind", "formatted", "greatest", "moment", "replaced", "reset", "rounded_numeric", "shifted", "sided", "substring", "truncated",
 ]  # fmt: skip
 
 Units = Mapping[str, str]
@@ -224,6 +225,15 @@ def moment(kind: str) -> Builder:
         return exp.Cast(this=it.nodes[0], to=exp.DataType.build(kind))
 
     return build
+
+
+def extracted(it: Arguments) -> exp.Expr:
+    """REGEXP_EXTRACT of RE2 that is null without a match, and the group if the pattern has one."""
+    pattern = literal_text(it.nodes[1])
+    groups = 0 if pattern is None else read_pattern(pattern).groups
+    if pattern is None or groups > 1:
+        raise it.refuse("write a constant pattern with one group at most")
+    return template(f"CASE WHEN REGEXP_MATCHES($1, $2) THEN REGEXP_EXTRACT($1, $2, {groups}) END", it)
 
 
 _SQL: Mapping[str, str] = {"YYYY": "%Y", "MM": "%m", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S"}

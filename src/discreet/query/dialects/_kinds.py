@@ -185,7 +185,7 @@ class Kinds:
 
     def _one(self, nodes: Iterable[exp.Expr]) -> Kind | None:
         every: list[Kind | None] = [self.kind(each) for each in nodes]
-        kinds = [kind for kind in every if kind != "null"]
+        kinds: list[Kind | None] = [kind for kind in every if kind != "null"]
         if kinds and all(kind == kinds[0] for kind in kinds):
             return kinds[0]
         numbers = _numbers(*kinds)

@@ -83,7 +83,9 @@ _PLACES: Mapping[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
     exp.All: (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like, exp.ILike),
 }
 """Where else they stand they mean something else, as ORDER BY within an aggregate."""
+_FLAVOUR = "its regular expressions are read in another way; use LIKE, or REGEXP_MATCHES in DuckDB's dialect"
 _WRITE: Mapping[type[exp.Expr], str] = {
+    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.SimilarTo), _FLAVOUR),
     exp.BitwiseXor: "write POWER(x, y) for a power, or <> for truth values",
     exp.Pow: "write POWER(x, y)",
     exp.Escape: "write STRPOS(s, '%') > 0 for a text that holds % or _",

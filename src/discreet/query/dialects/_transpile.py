@@ -27,6 +27,7 @@ RULES: Mapping[str, Rules] = {rules.name: rules for rules in (POSTGRES, SPARK, B
 DIALECTS = ("duckdb", *RULES)
 """The dialects that queries may be written in."""
 
+_TEXTS = (TokenType.STRING, TokenType.IDENTIFIER)
 _OPERATORS = (
     exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.DPipe, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And,
     exp.Or, exp.Not, exp.Neg, exp.Is, exp.Like, exp.ILike, exp.Between, exp.In, exp.Case, exp.Select, exp.Join,
@@ -71,8 +72,8 @@ def _check_constants(query: str, rules: Rules) -> None:
         tokens = tokenize(query, foreign_grammar(rules.name))
     except (SqlglotError, QueryError):  # said by the parser in its turn
         return
-    texts = (TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER)
-    if any("\\" in query[token.start : token.end + 1] for token in tokens if token.token_type in texts):
+    written = [query[token.start : token.end + 1] for token in tokens if token.token_type in _TEXTS]
+    if any("\\" in text and text[0] not in "rR" for text in written):
         raise QueryError(f"a backslash in a constant is an escape in {rules.title}; write the character itself")
 
 

@@ -158,7 +158,7 @@ def tokenize(text: str, grammar: Grammar = DUCKDB) -> list[Token]:
         tokens = _with_top(tokens)
     else:
         for token in tokens:
-            if token.token_type == TokenType.NATIONAL_STRING:  # N'…', which is how T-SQL writes Unicode
+            if token.token_type in (TokenType.NATIONAL_STRING, TokenType.RAW_STRING):  # N'…' of T-SQL, r'…' of BigQuery
                 token.token_type = TokenType.STRING
     if len(tokens) > _MAX_TOKENS:
         raise _too_many()

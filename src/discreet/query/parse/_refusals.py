@@ -131,8 +131,12 @@ REFUSED = (
         ("TABLE",),
     ),
     Refused(
-        "regular expressions, functions of chance or of the time of day",
-        "an expression must be total, and the same each time; use LIKE, CONTAINS and constants",
+        "regular expressions that look ahead or name a group again, or on PostgreSQL and Spark",
+        "one text could keep a matcher busy for ever; use plain ones on DuckDB, or LIKE and CONTAINS",
+    ),
+    Refused(
+        "functions of chance or of the time of day",
+        "an expression must be total, and the same each time; use constants",
     ),
     Refused(
         "CAST of an aggregate to anything but DOUBLE, or of ROUND(x) to BIGINT",
