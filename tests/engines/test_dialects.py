@@ -19,6 +19,10 @@ from suite.dialects import QUERIES, visits, visits_policy
 from suite.truth import difference, rows_of
 
 import discreet as dp
+from discreet.engines.postgres import PostgreSQL
+from discreet.engines.spark import Spark
+from discreet.errors import QueryError
+from discreet.ledger import open_ledger
 from discreet.policy import Policy, load_policy
 from discreet.query import parse
 from discreet.session import Session
@@ -214,3 +218,28 @@ def test_what_is_written_for_a_function_of_spark_is_that_function(
         return [tuple(row) for row in spark_tables.sql(query).collect()]
 
     assert _differing((*_BOTH, *_SPARK), "spark", edge_policy, edges, ask) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT COUNT(*) FROM stays WHERE REGEXP_MATCHES(note, 'a+')",
+        "SELECT COUNT(*) FILTER (WHERE note SIMILAR TO 'a+') FROM stays",
+        "SELECT REGEXP_REPLACE(city, 'a', 'b') AS c, COUNT(*) FROM stays GROUP BY c",
+        "SELECT SUM(LEAST(LENGTH(REGEXP_EXTRACT(note, 'a+')), 9)) FROM stays",
+    ],
+)
+def test_servers_whose_matchers_go_back_refuse_patterns_before_a_charge(
+    query: str, table: pa.Table, postgres: str, load_postgres: Load, spark: SparkSession, load_spark: Load
+) -> None:
+    policy = load_policy(visits_policy())
+    for engine in (
+        PostgreSQL(postgres, policy, load_postgres({"stays": table})),
+        Spark(spark, policy, load_spark({"stays": table})),
+    ):
+        with Session(engine, policy, open_ledger(None, dp.approx(10**12, 0.5))) as asked:
+            spent = asked.spent
+            for ask in (asked.sql, asked.plan):
+                with pytest.raises(QueryError, match="use LIKE"):
+                    ask(query, dp.approx(1, 1e-6))
+            assert asked.spent == spent

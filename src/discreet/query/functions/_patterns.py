@@ -201,7 +201,7 @@ def read_pattern(text: str) -> Pattern:
     if reader.groups > _MOST_GROUPS:
         raise reader.refuse(f"it has more than {_MOST_GROUPS} groups; use (?: … )")
     quick = reader.repeats <= 2 and text.isascii() and text.isprintable()
-    quick = quick and not any(sign in text for sign in ("|", "[:", "&&", "~~", "--"))
+    quick = quick and not any(sign in text for sign in ("|", "[:", "&&", "~~", "--", "\\B"))
     return Pattern(text, reader.groups, reader.plain and quick)
 
 
