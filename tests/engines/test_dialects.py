@@ -30,6 +30,7 @@ from discreet.session import Session
 if TYPE_CHECKING:
     import psycopg
     from pyspark.sql import SparkSession
+
     from servers import Load
 
 NEARLY_EXACT = dp.approx(10**9, 1e-6)
@@ -104,6 +105,7 @@ def edges() -> pa.Table:
         dt.date(2024, 1, 31),
         dt.date(2021, 1, 3),
     ]
+    last = dt.datetime.fromisoformat("2024-02-29 23:59:59")
     rows = [
         {
             "i": i,
@@ -114,7 +116,9 @@ def edges() -> pa.Table:
             "s": ("a", "abc", " ab ", "aab\u00e9a", "", None, "B%_", "xyz  ", "Graz")[i % 9],
             "t": ("a", "", "bcd")[i % 3],
             "d": days[i % 6],
-            "ts": None if i % 8 == 7 else dt.datetime(2024, 2, 29, 23, 59, 59) - dt.timedelta(hours=37 * i, seconds=i),
+            "ts": None
+            if i % 8 == 7
+            else dt.datetime.fromisoformat("2024-02-29 23:59:59") - dt.timedelta(hours=37 * i, seconds=i),
             "b": (True, False, None)[i % 3],
         }
         for i in range(90)
@@ -136,13 +140,15 @@ def edge_policy() -> Policy:
 
 _BOTH = (
     "n % 3", "n / 2.0", "x / 2", "CEIL(x)", "FLOOR(x)", "ABS(n)", "SIGN(x)", "LN(y)", "LOG10(y)", "EXP(x)",
-    "POWER(y, 0.5)", "SQRT(y)", "CBRT(x)", "MOD(n, 3)", "GREATEST(n, 1)", "LEAST(n, m)", "COALESCE(n, 7)", "NULLIF(n, 2)",
+    "POWER(y, 0.5)", "SQRT(y)", "CBRT(x)", "MOD(n, 3)", "GREATEST(n, 1)", "LEAST(n, m)", "COALESCE(n, 7)",
+    "NULLIF(n, 2)",
     "LENGTH(s)", "CHAR_LENGTH(s)", "OCTET_LENGTH(s)", "LOWER(s)", "UPPER(s)", "REVERSE(s)", "TRIM(s)", "LTRIM(s)",
     "RTRIM(s)", "TRIM(BOTH 'a' FROM s)", "TRIM(LEADING 'a' FROM s)", "BTRIM(s, 'ab')", "CONCAT(s, 'x', t)", "s || 'x'",
     "SUBSTRING(s, 2)", "SUBSTRING(s FROM 2 FOR 3)", "SUBSTR(s, 1, 2)", "LEFT(s, 2)", "RIGHT(s, 2)",
     "SUBSTRING(s, POSITION('b' IN s) + 1)", "REPLACE(s, 'a', 'bb')", "POSITION('b' IN s)", "s LIKE 'a%'",
     "s ILIKE 'A_%'", "s NOT LIKE '%b'", "s = 'a' AND NOT b", "b IS NOT TRUE", "n IS DISTINCT FROM 1", "n IS NOT NULL",
-    "n BETWEEN 1 AND 3", "s IN ('a', 'Graz')", "CASE WHEN n > 1 THEN 'a' WHEN b THEN s END", "CASE t WHEN 'a' THEN 1 END",
+    "n BETWEEN 1 AND 3", "s IN ('a', 'Graz')", "CASE WHEN n > 1 THEN 'a' WHEN b THEN s END",
+    "CASE t WHEN 'a' THEN 1 END",
     "EXTRACT(YEAR FROM d)", "EXTRACT(QUARTER FROM d)", "EXTRACT(MONTH FROM ts)", "EXTRACT(WEEK FROM d)",
     "EXTRACT(DAY FROM d)", "EXTRACT(DOY FROM d)", "EXTRACT(DOW FROM d)", "EXTRACT(HOUR FROM ts)",
     "EXTRACT(MINUTE FROM ts)", "DATE_PART('month', d)", "CAST(ts AS DATE)", "CAST(b AS INT)", "CAST(x AS INT)",
@@ -162,7 +168,8 @@ _POSTGRES = (
 )  # fmt: skip
 _SPARK = (
     "n / m", "n DIV 2", "n div m", "ROUND(x)", "ROUND(x, 1)", "SIGNUM(x)", "LOG(y)", "LOG(2, m)", "LOG2(m)",
-    "IF(n > 1, s, t)", "IFNULL(n, 1)", "NVL(n, 1)", "NVL2(n, 1, 2)", "ISNULL(n)", "ISNOTNULL(n)", "n <=> NULL", "n == 1",
+    "IF(n > 1, s, t)", "IFNULL(n, 1)", "NVL(n, 1)", "NVL2(n, 1, 2)", "ISNULL(n)", "ISNOTNULL(n)", "n <=> NULL",
+    "n == 1",
     "EQUAL_NULL(n, 1)", "LEN(s)", "LCASE(s)", "UCASE(s)", "STARTSWITH(s, 'a')", "ENDSWITH(s, 'a')", "CONTAINS(s, 'b')",
     "INSTR(s, 'b')", "LOCATE('b', s)", "DAYOFWEEK(d)", "WEEKDAY(d)", "DAYOFMONTH(d)", "DAYOFYEAR(d)",
     "WEEKOFYEAR(d)", "YEAR(d)", "QUARTER(d)", "MONTH(d)", "DAY(d)", "HOUR(ts)", "MINUTE(ts)", "SECOND(ts)",
@@ -190,7 +197,7 @@ def _differing(
     connection.register("edges", edges)
     differing: list[str] = []
     for expression in expressions:
-        query = f"SELECT i, {expression} AS v FROM edges ORDER BY i"  # noqa: S608
+        query = f"SELECT i, {expression} AS v FROM edges ORDER BY i"
         written = parse(dp.transpile(query, dialect, policy)).sql(dialect="duckdb").replace("SIGNUM(", "SIGN(")
         ours = [_plain(row[1]) for row in connection.execute(written).fetchall()]
         theirs = [_plain(row[1]) for row in server(query)]

@@ -256,9 +256,12 @@ PATTERNS = [
     for name in "st"
     for text in (
         "REGEXP_MATCHES({s}, 'a')", "REGEXP_MATCHES({s}, '^[a-f]+$', 'i')", "{s} ~ '[^a-z ]'", "{s} SIMILAR TO '.*a.*'",
-        "REGEXP_FULL_MATCH({s}, '(?:[a-z]+ ?)+', 'i')", "REGEXP_EXTRACT({s}, '[a-z]+')", "REGEXP_EXTRACT({s}, '(b)(a)?', 2)",
-        "REGEXP_EXTRACT({s}, '(.)$', 1, 'i')", "REGEXP_REPLACE({s}, 'a', 'aaaa')", "REGEXP_REPLACE({s}, '', '-', 'g')",
-        "REGEXP_REPLACE({s}, '.', '12345678901234567890\\0\\0\\0', 'g')", "REGEXP_REPLACE({s}, '(.*)', '\\1\\1', 'gi')",
+        "REGEXP_FULL_MATCH({s}, '(?:[a-z]+ ?)+', 'i')", "REGEXP_EXTRACT({s}, '[a-z]+')",
+        "REGEXP_EXTRACT({s}, '(b)(a)?', 2)",
+        "REGEXP_EXTRACT({s}, '(.)$', 1, 'i')", "REGEXP_REPLACE({s}, 'a', 'aaaa')",
+        "REGEXP_REPLACE({s}, 'a*', '-', 'g')",
+        "REGEXP_REPLACE({s}, '.', '12345678901234567890\\0\\0\\0', 'g')",
+        "REGEXP_REPLACE({s}, '(.*)', '\\1\\1', 'gi')",
         "LENGTH(REGEXP_REPLACE({s}, '\\s', ''))", "LEFT(REGEXP_EXTRACT({s}, '\\w+'), 2)",
     )
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Regular expressions: none that is planned fails or is too large where rows are read, and public keys are what RE2 says."""
+"""Regular expressions: none that is planned fails where rows are read, and public keys are what RE2 says."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_what_is_accepted_never_fails(plain: duckdb.DuckDBPyConnection) -> None:
         "(?:.{19}){10}" + "." * 900,
         "\\W" * 500,
     ]
-    largest += ["[é-ж]" * 200, "[^é-ж][^ぁ-ん]" * 90, "(?:[^ぁ-んァ-ン一-龥]{4}){10}" + "[^ぁ-ん]" * 150]
+    largest += ["[é-ж]" * 200, "[^é-ж][^ぁ-ん]" * 90, "(?:[^ぁ-んァ-ン一-龥]{4}){10}" + "[^ぁ-ん]" * 140]
     for pattern in (*_accepted(1500), *largest):
         read_pattern(pattern)
         for text in texts:
@@ -209,7 +209,7 @@ def test_public_keys_are_what_the_engine_says(plain: duckdb.DuckDBPyConnection) 
                 except ValueError:
                     continue
                 marks = ", ".join("?" for _ in range(1 + len(arguments)))
-                row = plain.execute(f"SELECT {name}({marks})", [text, *arguments]).fetchone()  # noqa: S608
+                row = plain.execute(f"SELECT {name}({marks})", [text, *arguments]).fetchone()
                 assert row == (ours,), (name, text, arguments)
                 tried += 1
     assert tried > 5_000
@@ -219,7 +219,7 @@ def test_no_public_key_keeps_a_plan_busy() -> None:
     for pattern in ("(a+)+b", "(a|a)*b", "a*a*a*a*a*b", "(?:a?){50}a{50}", "(.*)(.*)(.*)(.*)b"):
         evaluate = EVALUATE["REGEXP_MATCHES"]
         assert evaluate is not None
-        with pytest.raises(ValueError, match="^$"):
+        with pytest.raises(ValueError, match=r"^$"):
             evaluate("a" * 60, pattern)
 
 
@@ -284,7 +284,7 @@ def test_an_answer(query: str, rows: list[tuple[Any, ...]], session: Session) ->
         ("SELECT COUNT(*) FROM t WHERE REGEXP_REPLACE(s, 'a', s) = 'a'", "constant"),
         (f"SELECT COUNT(*) FROM t WHERE REGEXP_REPLACE(s, 'a', '{'x' * 51}') = 'a'", "50"),
         ("SELECT COUNT(*) FROM t WHERE REGEXP_EXTRACT_ALL(s, 'a') = 'a'", "REGEXP_EXTRACT"),
-        ("SELECT REGEXP_REPLACE(s, 'a', 'b'), COUNT(*) FROM t GROUP BY 1", "δ|delta"),
+        ("SELECT REGEXP_REPLACE(s, 'a', 'b'), COUNT(*) FROM t GROUP BY 1", r"δ|delta"),
         ("SELECT REGEXP_MATCHES(s, 'a') FROM t", "no aggregate"),
     ],
 )

@@ -181,7 +181,9 @@ _BIGQUERY: Mapping[str, str] = {
         "SELECT COUNT(*) FROM stays WHERE visits = 3"
     ),
     "SELECT COUNT(*) FROM stays WHERE GREATEST(age, 50) = 50": "SELECT COUNT(*) FROM stays WHERE age <= 50",
-    "SELECT AVG(LEAST(price, 50)) AS p FROM stays": "SELECT AVG(LEAST(price, 50)) AS p FROM stays WHERE price IS NOT NULL",
+    "SELECT AVG(LEAST(price, 50)) AS p FROM stays": (
+        "SELECT AVG(LEAST(price, 50)) AS p FROM stays WHERE price IS NOT NULL"
+    ),
     "SELECT FORMAT_DATE('%Y-%m', day) AS m, SUM(visits) AS v FROM stays GROUP BY m": (
         "SELECT STRFTIME(day, '%Y-%m') AS m, SUM(visits) AS v FROM stays GROUP BY m"
     ),
@@ -203,7 +205,9 @@ _BIGQUERY: Mapping[str, str] = {
     "SELECT COUNT(*) FROM stays WHERE TRIM(note, ' ') = 'x' AND DATE(seen) > DATE(2023, 2, 1)": (
         "SELECT COUNT(*) FROM stays WHERE note = ' x' AND day > '2023-02-01'"
     ),
-    "SELECT city, COUNT(*) AS n FROM stays WHERE vip IS TRUE GROUP BY city QUALIFY RANK() OVER (ORDER BY n DESC) = 1": "",
+    "SELECT city, COUNT(*) AS n FROM stays WHERE vip IS TRUE GROUP BY city QUALIFY RANK() OVER (ORDER BY n DESC) = 1": (
+        ""
+    ),
     "SELECT SAFE_CAST(visits AS FLOAT64) > 5 AS busy, STDDEV_SAMP(price) AS s FROM stays GROUP BY busy": (
         "SELECT visits > 5 AS busy, STDDEV(price) AS s FROM stays GROUP BY busy"
     ),
@@ -231,7 +235,9 @@ _SNOWFLAKE: Mapping[str, str] = {
         "SELECT COUNT(*) FROM stays WHERE day BETWEEN '2023-12-01' AND '2023-12-14'"
     ),
     "SELECT COUNT(*) FROM stays WHERE price::int = 13": "SELECT COUNT(*) FROM stays WHERE ROUND(price) = 13",
-    "SELECT COUNT(*) FROM stays WHERE price::number(10, 1) = 13.3": "SELECT COUNT(*) FROM stays WHERE ROUND(price, 1) = 13.3",
+    "SELECT COUNT(*) FROM stays WHERE price::number(10, 1) = 13.3": (
+        "SELECT COUNT(*) FROM stays WHERE ROUND(price, 1) = 13.3"
+    ),
     "SELECT COUNT(*) FROM stays WHERE DAYOFWEEK(day) = 0 OR DAYOFWEEKISO(day) = 6": (
         "SELECT COUNT(*) FROM stays WHERE ISODOW(day) IN (6, 7)"
     ),
@@ -248,7 +254,9 @@ _SNOWFLAKE: Mapping[str, str] = {
     "SELECT COUNT(*) FROM stays WHERE CHARINDEX('full', note) > 0 AND CONTAINS(note, 'in')": (
         "SELECT COUNT(*) FROM stays WHERE note = 'paid in full'"
     ),
-    "SELECT COUNT(*) FROM stays WHERE day - '2023-06-01'::date > 30": "SELECT COUNT(*) FROM stays WHERE day > '2023-07-01'",
+    "SELECT COUNT(*) FROM stays WHERE day - '2023-06-01'::date > 30": (
+        "SELECT COUNT(*) FROM stays WHERE day > '2023-07-01'"
+    ),
 }
 _TSQL: Mapping[str, str] = {
     "SELECT TOP 2 [city], COUNT(*) AS n FROM [dbo].[stays] GROUP BY [city] ORDER BY n DESC": (
@@ -257,7 +265,9 @@ _TSQL: Mapping[str, str] = {
     "SELECT city, n = COUNT_BIG(*) FROM stays WHERE vip = 1 GROUP BY city": (
         "SELECT city, COUNT(*) AS n FROM stays WHERE vip GROUP BY city"
     ),
-    "SELECT COUNT(*) FROM stays WHERE vip <> 1 OR vip IS NULL": "SELECT COUNT(*) FROM stays WHERE vip IS DISTINCT FROM TRUE",
+    "SELECT COUNT(*) FROM stays WHERE vip <> 1 OR vip IS NULL": (
+        "SELECT COUNT(*) FROM stays WHERE vip IS DISTINCT FROM TRUE"
+    ),
     "SELECT COUNT(*) FROM stays WHERE visits / 2 = 1": "SELECT COUNT(*) FROM stays WHERE visits IN (2, 3)",
     "SELECT AVG(price) AS p, AVG(1.0 * visits) AS v FROM stays": "SELECT AVG(price) AS p, AVG(visits) AS v FROM stays",
     "SELECT COUNT(*) FROM stays WHERE LEN(note) = 3": "SELECT COUNT(*) FROM stays WHERE LENGTH(RTRIM(note)) = 3",

@@ -72,10 +72,36 @@ class Rules:
     widens_sums: bool = False
     compares_bits: bool = False
 
+    @property
+    def shared(self) -> str:
+        """The names of functions that mean the same here with whatever arguments they have, for people."""
+        names = {each.partition("/")[0] for each in (*_EVERYWHERE.split(), *self.same.split())}
+        return " ".join(sorted(names - {"QUANTILE_CONT"} - set(self.checked.split())))
+
+    @property
+    def checked(self) -> str:
+        """The names of functions whose meaning hangs on their arguments, for people."""
+        return " ".join(sorted({each.partition("/")[0] for each in self.built}))
+
+    @property
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """Functions, and parts of dates, that are written as something else here, for people."""
+        calls = {f"{form.partition('/')[0]}({_letters(form)})": _lettered(text) for form, text in self.written.items()}
+        plain = {part: _lettered(text) for part, text in self.parts.items() if text != f"EXTRACT({part} FROM $1)"}
+        return (*calls.items(), *((f"EXTRACT({part} FROM a)", text) for part, text in plain.items()))
+
     def knows(self, name: str, arguments: int) -> bool:
         """Whether a function means the same here with so many arguments."""
         words = {*_EVERYWHERE.split(), *self.same.split()}
         return name in words or f"{name}/{arguments}" in words
+
+
+def _letters(form: str) -> str:
+    return ", ".join("abc"[: int(form.partition("/")[2])])
+
+
+def _lettered(text: str) -> str:
+    return text.replace("$1", "a").replace("$2", "b").replace("$3", "c")
 
 
 def template(text: str, arguments: Arguments) -> exp.Expr:
