@@ -116,9 +116,7 @@ def edges() -> pa.Table:
             "s": ("a", "abc", " ab ", "aab\u00e9a", "", None, "B%_", "xyz  ", "Graz")[i % 9],
             "t": ("a", "", "bcd")[i % 3],
             "d": days[i % 6],
-            "ts": None
-            if i % 8 == 7
-            else dt.datetime.fromisoformat("2024-02-29 23:59:59") - dt.timedelta(hours=37 * i, seconds=i),
+            "ts": None if i % 8 == 7 else last - dt.timedelta(hours=37 * i, seconds=i),
             "b": (True, False, None)[i % 3],
         }
         for i in range(90)
