@@ -14,6 +14,7 @@ from discreet.query.dialects._nodes import check_node, known_parts
 from discreet.query.dialects._rules import Arguments, Rules, literal_text, template, word
 from discreet.query.functions._calls import integer_literal
 from discreet.query.functions._registry import refusal
+from discreet.query.parse._parse import refuse
 from discreet.query.parse._refusals import because
 from discreet.query.parse._spellings import each_pattern
 
@@ -46,6 +47,7 @@ class Writer:
             exp.WithinGroup: self._quantile,
             exp.Table: self._table,
             exp.Is: self._is,
+            exp.Distinct: self._distinct,
             exp.Fetch: self._fetched,
         }
 
@@ -173,6 +175,11 @@ class Writer:
             raise QueryError(f"the difference of two dates is no number in {rules.title}; write DATEDIFF or DATE_DIFF")
         if isinstance(node, exp.Sub) and None in kinds and dates != [False, False] and not rules.subtracts_dates:
             raise QueryError(f"{node.sql(comments=False)} may be a difference of dates; write DATEDIFF or DATE_DIFF")
+        return self._same(node)
+
+    def _distinct(self, node: exp.Distinct) -> exp.Expr:
+        if isinstance(node.parent, exp.Anonymous) and len(node.expressions) != 1:  # as sqlglot writes it, it is another
+            raise refuse(f"DISTINCT of several values in {self._rules.title}", "DISTINCT")
         return self._same(node)
 
     def _is(self, node: exp.Is) -> exp.Expr:
