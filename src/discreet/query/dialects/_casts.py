@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -21,6 +22,8 @@ _SCALES: Mapping[str, int] = {"bigquery": 9, "spark": 0, "tsql": 0, "snowflake":
 """Digits after the point of DECIMAL or NUMERIC without a size; PostgreSQL's has as many as there are."""
 _MOST_DIGITS = 15
 _LENGTHS: Mapping[str, int] = {"tsql": 30}
+_SHOWN: Mapping[Kind | None, int] = {"int": 20, "date": 10}
+"""Characters that all whole numbers and dates fit; of a shorter text T-SQL makes a star, or an error."""
 _ZONED = ("bigquery", "spark")
 """Whose TIMESTAMP has a time zone, in which it is shown: the policy's have none, and are what is shown."""
 _PERIODS = ("year", "quarter", "month", "week", "day")
@@ -108,7 +111,8 @@ def _decimal(node: exp.Expr, kind: Kind | None, scale: int | None) -> exp.Expr:
 
 
 def _text(node: exp.Expr, kind: Kind | None, length: int | None, rules: Rules, to: exp.Expr) -> exp.Expr:
-    if kind not in ("int", "string", "date") or (length is not None and rules.name not in ("postgres", "tsql")):
+    sized = {"postgres": 0, "tsql": _SHOWN.get(kind, 0)}.get(rules.name, math.inf)
+    if kind not in ("int", "string", "date") or (length is not None and length < sized):
         raise QueryError(
             f"CAST to {to.sql()} writes its value in another way in {rules.title} than here; use it for whole numbers, "
             "dates and texts without a length, or write LEFT(s, n)"

@@ -88,7 +88,7 @@ class Kinds:
             if name.casefold() in named:
                 for column, each in table.columns.items():
                     self._columns[column.casefold()].add(_COLUMNS[each.type])
-                for column in table.hidden:
+                for column in (*table.hidden, *policy.linked_by(name)):
                     self._columns[column.casefold()].add(None)
         self._renamed = any(alias.columns for alias in tree.find_all(exp.TableAlias))
 

@@ -58,7 +58,7 @@ TSQL = Rules(
         "SYSDATETIME": "its value changes from run to run: write a constant",
         "DATENAME": "write DATEPART",
         "DATALENGTH": "write LEN",
-        "STR": "write CAST(x AS VARCHAR(10))",
+        "STR": "write CAST(x AS VARCHAR)",
         "CHOOSE": "write CASE x WHEN 1 THEN …",
         "STRING_AGG": "write GROUP BY x",
     },

@@ -187,7 +187,9 @@ class Writer:
         return exp.Not(this=written) if node.args.get("negate") else written
 
     def _fetched(self, node: exp.Fetch) -> exp.Expr:
-        count = node.args.get("count")
+        count, options = node.args.get("count"), node.args.get("limit_options")
+        if options is not None:
+            self.write(options)
         return exp.Limit(expression=exp.Literal.number(1) if count is None else self.write(count))
 
     def _joined(self, node: exp.Binary) -> exp.Expr:
