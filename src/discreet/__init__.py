@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         solve,
         tradeoff,
     )
-    from discreet.query import Plan, Release, Suggestion, bind
+    from discreet.query import Plan, Release, Suggestion, bind, transpile
     from discreet.session import Session, connect
 
 
@@ -109,6 +109,7 @@ __all__ = [
     "sensitivity",
     "solve",
     "tradeoff",
+    "transpile",
 ]
 
 _HOMES = {
@@ -143,7 +144,7 @@ _HOMES = {
         "solve",
         "tradeoff",
     ),
-    "query": ("Plan", "Release", "Suggestion", "bind"),
+    "query": ("Plan", "Release", "Suggestion", "bind", "transpile"),
     "session": ("Session", "connect"),
 }
 _MODULES = (

@@ -11,7 +11,7 @@ from discreet.ledger import Ledger, Request, Run, check_policy_match, open_for, 
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
 from discreet.query import SQL, Plan, Query, Release, Suggest, Suggestion
-from discreet.query import assuming, ibis_table, make_plan, plan_records, plan_with_bias, public_reader
+from discreet.query import assuming, ibis_table, in_dialect, make_plan, plan_records, plan_with_bias, public_reader
 from discreet.rational import Number
 from discreet.records import Records
 from discreet.release import BaseRelease, Certify, MechanismQuestion, MechanismRelease, Prepared, Question, Questions
@@ -47,8 +47,7 @@ def connect(  # noqa: PLR0913
         What keeps the budget: a file, a ``postgresql://`` URL (see `discreet.ledger.open_ledger`), or a ledger that is
         open already. One that does not exist is created, with the policy's budget. None is memory, for experiments.
     account, token
-        The account of the ledger to spend from, and the secret that its owner was given for it. None is the owner's
-        way: from the budget that all accounts share.
+        The account of the ledger to spend from, and its secret. None is the owner's way: from the budget of all.
     key
         The 32 bytes that the ledger is encrypted with; a ledger that is made here takes them for life.
 
@@ -109,15 +108,16 @@ class Session:
         assume: Mapping[str, int] | Release | None = None,
         *,
         bias: bool = False,
+        dialect: str = "duckdb",
     ) -> Plan:
         """Check a query and, given a spend, show its noise. Costs nothing; of data, groups of public tables are read.
 
         ``assume={"rows": n}`` is a public guess that lets `Plan.error` and `Plan.spend_for` tell the error of averages
-        too. So does an earlier release of the same query with the same bounds. `bias` is as in `sql`.
+        too. So does an earlier release of the same query with the same bounds. `bias` and `dialect` are as in `sql`.
 
         Raises `QueryError` for what is not supported, `ParameterError` for a wrong spend or release.
         """
-        make = plan_with_bias if bias else make_plan
+        make, query = plan_with_bias if bias else make_plan, in_dialect(query, dialect, self._policy)
         plan = make(query, self._policy, spend, public_reader(self._engine))
         for level in plan.all_levels:
             self._engine.accept(level.bounded)
@@ -126,8 +126,7 @@ class Session:
     def table(self, name: str) -> Any:
         """An Ibis table of the policy's columns and types, to build expressions for `sql` and `plan` from.
 
-        A column that only says whose a row is has type `unknown`. Raises `QueryError` for no such table, `MissingExtra`
-        without Ibis (``discreet[ibis]``).
+        A column that only says whose a row is has type `unknown`. Raises `QueryError`, or `MissingExtra` without Ibis.
         """
         return ibis_table(self._policy, name)
 
@@ -185,16 +184,20 @@ class Session:
     def _context(self, certify: Certify, run: Cancellation | None = None) -> ReleaseContext:
         return ReleaseContext.of_engine(self._engine, self._policy, certify, run)
 
-    def sql(self, query: Query, spend: Loss, *, bias: bool = False, idempotency_key: str | None = None) -> Release:
+    def sql(
+        self, query: Query, spend: Loss, *, bias: bool = False, dialect: str = "duckdb",
+        idempotency_key: str | None = None,
+    ) -> Release:  # fmt: skip
         """Answer a query with differential privacy, charging `spend` to the ledger.
 
         A query is SQL text, or an Ibis expression over the tables of `table`, which is asked as the SQL it stands for.
         The same query and spend, under the same version label of the policy, is answered from the ledger at no cost.
-        With `bias` a tenth of the spend estimates what bounds and caps did to the rows, as `Release.bias` says.
+        With `bias` a tenth of the spend estimates what bounds and caps did to the rows, as `Release.bias` says. In
+        another `dialect` the text is that which `discreet.transpile` gives with the session's policy.
 
         Raises `QueryError` for what is not supported or has no bias, and else as `answer`, as is `idempotency_key`.
         """
-        return self.answer(SQL(query, spend, bias), idempotency_key=idempotency_key)
+        return self.answer(SQL(query, spend, bias, dialect), idempotency_key=idempotency_key)
 
     def records(self, query: Query, label: str | None = None) -> Records:
         """Rows of a SELECT without aggregates, for a learner, which is charged before it reads them. Costs nothing.
@@ -264,10 +267,8 @@ class Session:
         ParameterError
             If the mechanism is for another relation, as a monotone one is under substitution, or its loss cannot be
             charged here; nothing is spent. If the value does not suit the mechanism; what was reserved stays spent.
-        BudgetExceeded
-            If the loss does not fit what is left; nothing is spent.
-        LedgerError
-            If the ledger fails; what was reserved stays spent.
+        BudgetExceeded, LedgerError
+            As `answer`.
 
         >>> import pyarrow as pa
         >>> from discreet.mechanisms import DiscreteLaplace

@@ -212,3 +212,19 @@ def test_one_query_is_given_and_can_be_read(cli: Any, given: tuple[str, ...], wo
     done = cli("plan", *given, "--policy", "visits.toml")
     assert (done.code, done.out) == (2, "")
     assert words in done.err
+
+
+def test_a_query_of_another_system(cli: Any) -> None:
+    text = "SELECT TOP 1 [region], COUNT(*) AS n FROM dbo.visits GROUP BY [region] ORDER BY n DESC"
+    here = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region ORDER BY n DESC LIMIT 1"
+    spend = ("--epsilon", "0.5", "--format", "json")
+    first, again = cli.ask(here, *spend), cli.ask(text, "--dialect", "tsql", *spend)
+    assert first.json["remaining"] == again.json["remaining"]
+    assert first.json["rows"] == again.json["rows"]
+    done = cli("plan", text, "--policy", "visits.toml", "--dialect", "tsql", "--epsilon", "0.5")
+    assert done.code == 0
+    assert "LIMIT 1" in done.out
+    done = cli.ask("SELECT AVG(age) FROM visits", "--dialect", "tsql", *spend)
+    assert done.code != 0
+    assert "AVG(x * 1.0)" in done.err
+    assert cli.ask(here, "--dialect", "mysql", *spend).code != 0

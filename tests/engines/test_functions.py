@@ -20,7 +20,7 @@ from discreet.engines.duckdb._functions import RENDERINGS
 from discreet.engines.sql import Expressions
 from discreet.errors import QueryError
 from discreet.policy import Column
-from discreet.query import FUNCTIONS, Field, Sum, domain, key_type, nullable
+from discreet.query import FUNCTIONS, Field, Sum, domain, key_type, nullable, parse
 from discreet.query.expressions._bounded_keys import bounded_key
 from discreet.query.expressions._intervals import interval
 from discreet.query.expressions._types import check_scalar
@@ -183,7 +183,7 @@ def engine() -> Any:
 
 
 def _parsed(text: str) -> exp.Expr:
-    node = sqlglot.parse_one(text, read="duckdb")
+    node = parse(f"SELECT {text}").expressions[0] if text in PATTERNS else sqlglot.parse_one(text, read="duckdb")
     assert isinstance(node, exp.Expr)
     check_scalar(node, COLUMNS)
     return node
@@ -252,6 +252,21 @@ TIME += "DATE_DIFF('month', CAST({d} AS DATE), '2000-01-01')|DATE_DIFF('quarter'
 TIME += "DATE_DIFF('day', GREATEST(LEAST({d}, DATE '2020-12-31'), DATE '1999-01-01'), DATE '2000-01-01')|"
 TIME += "DATE_DIFF('second', NULLIF({d}, '2024-02-29'), '2024-03-01')|"
 TIME += "DATE_DIFF('day', CASE WHEN {d} > '2024-03-01' THEN {d} ELSE '2024-01-01' END, '2024-01-01')"
+PATTERNS = [
+    text.format(s=name)
+    for name in "st"
+    for text in (
+        "REGEXP_MATCHES({s}, 'a')", "REGEXP_MATCHES({s}, '^[a-f]+$', 'i')", "{s} ~ '[^a-z ]'", "{s} SIMILAR TO '.*a.*'",
+        "REGEXP_FULL_MATCH({s}, '(?:[a-z]+ ?)+', 'i')", "REGEXP_EXTRACT({s}, '[a-z]+')",
+        "REGEXP_EXTRACT({s}, '(b)(a)?', 2)",
+        "REGEXP_EXTRACT({s}, '(.)$', 1, 'i')", "REGEXP_REPLACE({s}, 'a', 'aaaa')",
+        "REGEXP_REPLACE({s}, 'a*', '-', 'g')",
+        "REGEXP_REPLACE({s}, '.', '12345678901234567890\\0\\0\\0', 'g')",
+        "REGEXP_REPLACE({s}, '(.*)', '\\1\\1', 'gi')",
+        "LENGTH(REGEXP_REPLACE({s}, '\\s', ''))", "LEFT(REGEXP_EXTRACT({s}, '\\w+'), 2)",
+    )
+]  # fmt: skip
+"""Of DuckDB alone."""
 OTHER = "b|NOT b|b AND i > 1|b OR f IS NULL|b IS TRUE|b IS NOT FALSE|CAST(b AS INTEGER)|CAST(b AS VARCHAR)|"
 OTHER += "CAST(b AS DOUBLE)|"
 OTHER += "IF(b, 1, 0)|COALESCE(b, FALSE)|b = (i > 1)|d - e|e - d + 1|CASE WHEN b THEN i ELSE 7 END|"
@@ -287,13 +302,13 @@ def test_the_engine_writes_exactly_what_the_table_lists() -> None:
 def test_every_function_is_in_a_case() -> None:
     from discreet.query.functions._registry import find
 
-    met = {found[0].names[0] for text in CASES for node in _parsed(text).walk() if (found := find(node))}
+    met = {found[0].names[0] for text in [*CASES, *PATTERNS] for node in _parsed(text).walk() if (found := find(node))}
     assert met | {"AND", "OR"} == {entry.names[0] for entry in FUNCTIONS}
 
 
 @pytest.mark.parametrize("chunk", range(8))
 def test_nothing_raises_and_null_and_domain_hold(engine: Any, chunk: int) -> None:
-    for text in CASES[chunk::8]:
+    for text in [*CASES, *PATTERNS][chunk::8]:
         node = _parsed(text)
         kind = check_scalar(node, COLUMNS)
         if kind == "null":

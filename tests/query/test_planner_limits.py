@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ import pytest
 
 import discreet as dp
 from discreet.policy import Policy, load_policy
-from discreet.query import make_plan
+from discreet.query import RULES, make_plan
 from query.planner_texts import LONGEST, SPEND, make_policy, plan, text_of
 
 GUARD = 3.0
@@ -77,6 +78,16 @@ def tables() -> Policy:
 def test_a_text_that_took_long_once_takes_a_moment(name: str, tables: Policy) -> None:
     seconds, outcome = plan(SLOW_ONCE[name], tables)
     assert (seconds < GUARD, outcome) == (True, "refused")
+
+
+@pytest.mark.parametrize("dialect", RULES)
+def test_no_text_takes_long_in_another_dialect(dialect: str, tables: Policy) -> None:
+    several = f"SELECT COUNT(DISTINCT {listed('age', 2_000)}) FROM Clinic"
+    for text in (several, *SLOW_ONCE.values(), *HONEST.values(), *map(text_of, range(0, 90, 2))):
+        began = time.process_time()
+        with contextlib.suppress(dp.QueryError):
+            dp.transpile(text, dialect, tables)
+        assert time.process_time() - began < GUARD, text[:100]
 
 
 @pytest.mark.parametrize("name", HONEST)

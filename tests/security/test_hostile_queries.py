@@ -24,7 +24,7 @@ import discreet.session
 from discreet.engines.duckdb import DuckDB
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Group, Plan, make_plan, public_reader
+from discreet.query import RULES, BoundedAggregate, Group, Plan, make_plan, public_reader
 from discreet.session import Session
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -140,6 +140,30 @@ def test_it_is_refused_or_answered_within_its_sensitivity(query: str, sessions: 
     assert {len(told) for told in sums.values()} == {len(plan.levels)}
     for one, other in NEIGHBOURS:
         assert beyond(plan, sums[one], sums[other]) is None, (one, other)
+
+
+@pytest.mark.parametrize("dialect", RULES)
+def test_what_is_refused_is_refused_in_every_dialect(dialect: str) -> None:
+    policy = clinic_policy()
+    for query in FORBIDDEN:
+        with pytest.raises(dp.QueryError) as caught:
+            make_plan(dp.transpile(query, dialect, policy), policy)
+        assert len(str(caught.value)) <= 2_100
+        assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("dialect", RULES)
+def test_no_text_does_anything_but_a_refusal_or_a_plan_in_any_dialect(dialect: str) -> None:
+    policy, planned = clinic_policy(), 0
+    for query in CONTAINED:
+        try:
+            text = dp.transpile(query, dialect, policy)
+            plan = make_plan(text, policy)
+        except dp.QueryError:
+            continue
+        planned += 1
+        assert make_plan(text, policy).sql == plan.sql
+    assert planned > 20
 
 
 @pytest.mark.parametrize("query", ["SELECT COUNT(*) FROM patients", "SELECT name FROM patients"])

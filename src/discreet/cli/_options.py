@@ -21,6 +21,7 @@ __all__ = [
     "CapOption",
     "DataOption",
     "DeltaOption",
+    "DialectOption",
     "EpsilonOption",
     "FileOption",
     "Format",
@@ -114,6 +115,14 @@ FileOption = Annotated[
     Path | None,
     typer.Option(
         "--file", "-f", metavar="FILE", show_default=False, help="A file with the query, in place of SQL; `-` as above."
+    ),
+]
+DialectOption = Annotated[
+    str,
+    typer.Option(
+        "--dialect",
+        metavar="NAME",
+        help="The SQL that the query is written in: duckdb, postgres, spark, bigquery, snowflake or tsql.",
     ),
 ]
 DataOption = Annotated[list[str], typer.Option("--data", "-d", metavar="[NAME=]SOURCE", show_default=False, help=_DATA)]

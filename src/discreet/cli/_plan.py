@@ -13,6 +13,7 @@ from discreet.cli._errors import in_options
 from discreet.cli._options import (
     CapOption,
     DeltaOption,
+    DialectOption,
     EpsilonOption,
     FileOption,
     Format,
@@ -50,6 +51,7 @@ def plan(  # noqa: PLR0913 — an option each
     *,
     policy: PolicyOption,
     file: FileOption = None,
+    dialect: DialectOption = "duckdb",
     data: OptionalDataOption = None,
     ledger: Annotated[
         str | None,
@@ -78,7 +80,7 @@ def plan(  # noqa: PLR0913 — an option each
         from discreet.cli._options import source_of, spend_of
         from discreet.cli._pandas import spare_pandas
         from discreet.policy import load_policy
-        from discreet.query import assuming, make_plan
+        from discreet.query import assuming, in_dialect, make_plan
 
         spare_pandas(data or ())
         spend = spend_of(epsilon, rho, mu, delta)
@@ -88,7 +90,8 @@ def plan(  # noqa: PLR0913 — an option each
         with _source(source_of(data) if data else None, facts) as read:
             given = {"rows": assume_rows, "max_rows": assume_cap}
             checked = assuming(
-                make_plan(sql, facts, spend, read), {name: n for name, n in given.items() if n is not None}
+                make_plan(in_dialect(sql, dialect, facts), facts, spend, read),
+                {name: n for name, n in given.items() if n is not None},
             )
         standing = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)
         if form is Format.table:

@@ -11,6 +11,7 @@ from discreet.cli._answer_files import AnswerFiles
 from discreet.cli._options import (
     DataOption,
     DeltaOption,
+    DialectOption,
     EpsilonOption,
     FileOption,
     Format,
@@ -54,6 +55,7 @@ def query(  # noqa: PLR0913 — an option each
     policy: PolicyOption,
     ledger: LedgerOption,
     file: FileOption = None,
+    dialect: DialectOption = "duckdb",
     epsilon: EpsilonOption = None,
     rho: RhoOption = None,
     mu: MuOption = None,
@@ -98,7 +100,7 @@ def query(  # noqa: PLR0913 — an option each
         from discreet.cli._pandas import spare_pandas
         from discreet.cli.ledger._open import access
         from discreet.policy import load_policy
-        from discreet.query import make_plan, plan_with_bias
+        from discreet.query import in_dialect, make_plan, plan_with_bias
         from discreet.session import connect
 
         spare_pandas(data)
@@ -116,10 +118,11 @@ def query(  # noqa: PLR0913 — an option each
         files = AnswerFiles(save, output, plot)
         files.check()
         facts = load_policy(policy)
-        plan = (plan_with_bias if bias else make_plan)(sql, facts, spend)  # refusals come before a ledger is made
+        text = in_dialect(sql, dialect, facts)
+        plan = (plan_with_bias if bias else make_plan)(text, facts, spend)  # refusals come before a ledger is made
         files.check_plan(plan)
         with connect(source_of(data), facts, ledger, **access(ledger, facts, account, token_file, key_file)) as session:
-            release = session.sql(sql, spend, bias=bias, idempotency_key=idempotency_key)
+            release = session.sql(text, spend, bias=bias, idempotency_key=idempotency_key)
             remaining = session.remaining
         files.write(release, remaining, level)
     print_release(release, remaining, form, level, output)

@@ -17,6 +17,7 @@ from discreet.query import (
     PAIRS,
     QUANTILE_NAMES,
     REFUSED,
+    RULES,
     STATISTIC_NAMES,
     STATISTICS,
     STATISTICS_ELSEWHERE,
@@ -134,6 +135,7 @@ def with_tables(page: str) -> str:
         "statistics": _statistics,
         "functions": _functions,
         "spellings": _spellings,
+        "dialects": _dialects,
         "refused": _refused,
         "schemes": _schemes,
     }
@@ -143,6 +145,19 @@ def with_tables(page: str) -> str:
         page,
         flags=re.DOTALL,
     )
+
+
+def _dialects() -> str:
+    rows = [
+        (
+            rules.title,
+            f"`{rules.shared}`",
+            ", ".join(f"`{there}` is `{here}`" for there, here in rules.shown),
+            f"`{rules.checked}`",
+        )
+        for rules in RULES.values()
+    ]
+    return _table(("dialect", "the same", "something else", "the same for some arguments, else refused"), rows)
 
 
 def _schemes() -> str:

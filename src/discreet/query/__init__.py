@@ -14,7 +14,9 @@ from discreet.query._records import Feature, RecordPlan, plan_records
 from discreet.query._release import Release
 from discreet.query._selected_rows import SelectedRows, select_rows
 from discreet.query._sql import SQL, PreparedSQL, noisy_groups
+from discreet.query._transpile import in_dialect, transpile
 from discreet.query.budget._noise import Level, Noise, TopKeys, draw
+from discreet.query.dialects._transpile import DIALECTS, RULES
 from discreet.query.expressions._domains import domain, key_type
 from discreet.query.expressions._intervals import divides_safely
 from discreet.query.expressions._types import Field, Row, is_moment, nullable
@@ -72,6 +74,7 @@ from discreet.query.suggest._plan import Suggest, SuggestionPlan, key_level, pla
 from discreet.query.suggest._suggestion import Suggestion
 
 __all__ = [
+    "DIALECTS",
     "FUNCTIONS",
     "FUNCTIONS_ELSEWHERE",
     "HELD_TEXT",
@@ -83,6 +86,7 @@ __all__ = [
     "PERSON_COLUMN",
     "QUANTILE_NAMES",
     "REFUSED",
+    "RULES",
     "SQL",
     "STATISTICS",
     "STATISTICS_ELSEWHERE",
@@ -157,6 +161,7 @@ __all__ = [
     "expand_references",
     "format_parts",
     "ibis_table",
+    "in_dialect",
     "integer_literal",
     "interval_length",
     "is_moment",
@@ -185,6 +190,7 @@ __all__ = [
     "select_rows",
     "stored_names",
     "text_of",
+    "transpile",
     "type_in_policy",
     "walked",
     "with_chosen_cap",

@@ -113,11 +113,8 @@ def _with_bought_cap(select: exp.Select, policy: Policy, read: ReadPublic | None
                 raise
             continue
         bounded = plan.levels[0].bounded
-        if (
-            bounded.is_public
-            or bounded.max_rows < most
-            or not any(policy.tables[table].buys_cap for table in bounded.tables)
-        ):
+        buys = bounded.max_rows >= most and any(policy.tables[table].buys_cap for table in bounded.tables)
+        if not buys or all(level.bounded.is_public for level in plan.levels):
             return plan
         cap = cap_choice(plan.levels, plan.unit, capped, ratios=plan.has_ratios_alone)
         return replace(plan, cap=cap, levels=cap.at(1, plan.unit))

@@ -17,6 +17,7 @@ from discreet.query._plan import Plan, with_chosen_cap
 from discreet.query._planner import make_plan
 from discreet.query._public_keys import public_keys_to_json
 from discreet.query._release import Release
+from discreet.query._transpile import in_dialect
 from discreet.query._verify import recompute_query_loss, verify_query_loss
 from discreet.query.budget._noise import Level, draw
 from discreet.query.measures._bounded import Group
@@ -35,10 +36,12 @@ class SQL:
     query: Query
     spend: Loss
     bias: bool = False
+    dialect: str = "duckdb"
 
     def prepare(self, terms: Terms) -> PreparedSQL:
         """The plan of the query. Raises `QueryError` for what is not supported, `ParameterError` for a wrong spend."""
-        plan = (plan_with_bias if self.bias else make_plan)(self.query, terms.policy, self.spend, terms.read_public)
+        query = in_dialect(self.query, self.dialect, terms.policy)
+        plan = (plan_with_bias if self.bias else make_plan)(query, terms.policy, self.spend, terms.read_public)
         if plan.loss is None:
             raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
         for level in plan.all_levels:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from discreet.engines.sql import TEXTS as SHARED
 from discreet.engines.sql import Rendering, Write, Writer, cut, strings
-from discreet.query import Call
+from discreet.query import Call, integer_literal
 
 __all__ = ["TEXTS"]
 
@@ -31,6 +31,26 @@ def _concat(call: Call, writer: Writer, _: Write) -> str:
     return cut(f"concat({', '.join(cut(writer.value(node, 'string')) for node in call.args)})")
 
 
+def _matched(name: str) -> Rendering:
+    """A function of a regular expression: RE2 takes time linear in the text, and cannot fail on one."""
+
+    def render(call: Call, writer: Writer, _: Write) -> str:
+        constants = ", ".join(_constant(node, writer) for node in call.args[1:])
+        return f"{name}({writer.value(call.args[0], 'string')}, {constants})"
+
+    return render
+
+
+def _constant(node: exp.Expr, writer: Writer) -> str:
+    number = integer_literal(node)
+    return writer.value(node, "string") if number is None else str(number)
+
+
+def _replaced(call: Call, writer: Writer, _: Write) -> str:
+    constants = ", ".join(writer.value(node, "string") for node in call.args[1:])
+    return cut(f"regexp_replace({cut(writer.value(call.args[0], 'string'))}, {constants})")
+
+
 TEXTS: Mapping[str, Rendering] = {
     **{
         name.upper(): strings(name)
@@ -39,6 +59,10 @@ TEXTS: Mapping[str, Rendering] = {
             *("starts_with", "ends_with", "contains"),
         )
     },
+    "REGEXP_MATCHES": _matched("regexp_matches"),
+    "REGEXP_FULL_MATCH": _matched("regexp_full_match"),
+    "REGEXP_EXTRACT": _matched("regexp_extract"),
+    "REGEXP_REPLACE": _replaced,
     "POSITION": strings("strpos"),
     "SUBSTRING": _sliced("substring"),
     "LEFT": _sliced("left"),

@@ -34,7 +34,7 @@ from discreet.engines.postgres._texts import (
     within,
 )
 from discreet.engines.postgres._total import NAN, double
-from discreet.engines.sql import CHOICES, Rendering, Write, Writer
+from discreet.engines.sql import CHOICES, Rendering, Write, Writer, no_patterns
 from discreet.query import Call
 
 __all__ = ["renderings"]
@@ -110,4 +110,5 @@ def _nullif(call: Call, writer: Writer, write: Write) -> str:
 @cache
 def renderings(casing: str) -> Mapping[str, Rendering]:
     """By the name that plans use; the same names as in `discreet.query.FUNCTIONS`."""
-    return {**CHOICES, "NULLIF": _nullif, "CAST": _cast, **NUMBERS, **DATES, **texts(casing)}
+    own = {"NULLIF": _nullif, "CAST": _cast, **no_patterns("PostgreSQL")}
+    return {**CHOICES, **own, **NUMBERS, **DATES, **texts(casing)}

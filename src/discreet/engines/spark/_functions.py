@@ -13,7 +13,7 @@ from discreet.engines.spark._functions_dates import DATES
 from discreet.engines.spark._functions_numbers import NUMBERS
 from discreet.engines.spark._functions_text import TEXTS
 from discreet.engines.spark._readings import read_text, text_of_double, to_integer
-from discreet.engines.sql import Rendering, Write, Writer
+from discreet.engines.sql import Rendering, Write, Writer, no_patterns
 from discreet.query import Call
 
 __all__ = ["RENDERINGS"]
@@ -45,5 +45,7 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
             return f"CAST({narrowed} AS BIGINT)"
 
 
-RENDERINGS: Mapping[str, Rendering] = {**CHOICES, "CAST": _cast, **NUMBERS, **DATES, **TEXTS}
+RENDERINGS: Mapping[str, Rendering] = {
+    **CHOICES, "CAST": _cast, **NUMBERS, **DATES, **TEXTS, **no_patterns("Spark"),
+}  # fmt: skip
 """By the name that plans use; the same names as in `discreet.query.FUNCTIONS`."""

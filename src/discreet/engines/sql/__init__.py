@@ -16,6 +16,7 @@ from discreet.engines.sql._functions import CHOICES
 from discreet.engines.sql._functions_text import TEXTS, cut, strings
 from discreet.engines.sql._histograms import read_groups
 from discreet.engines.sql._parts import Part, Parts, cell_names, distinct_value, when_name
+from discreet.engines.sql._patterns import no_patterns
 from discreet.engines.sql._relation import Relation, StoredColumn, check_links, check_people
 from discreet.engines.sql._rendering import is_deep, rows_sql
 
@@ -43,6 +44,7 @@ __all__ = [
     "distinct_value",
     "function",
     "is_deep",
+    "no_patterns",
     "read_groups",
     "records_sql",
     "rows_sql",

@@ -18,12 +18,13 @@ from discreet.query.functions._casts import CASTS, INTEGERS
 from discreet.query.functions._conditionals import CHOICES, CONDITIONS
 from discreet.query.functions._dates import DATES
 from discreet.query.functions._numbers import NUMBERS
+from discreet.query.functions._regular_expressions import REGULAR_EXPRESSIONS
 from discreet.query.functions._spec import Function
 from discreet.query.functions._text import TEXTS
 
 __all__ = ["FUNCTIONS", "arguments_read", "exact_branches", "find", "near_name", "refusal"]
 
-FUNCTIONS: tuple[Function, ...] = (*CONDITIONS, *CHOICES, *CASTS, *NUMBERS, *DATES, *TEXTS)
+FUNCTIONS: tuple[Function, ...] = (*CONDITIONS, *CHOICES, *CASTS, *NUMBERS, *DATES, *TEXTS, *REGULAR_EXPRESSIONS)
 
 _BY_NAME: Mapping[str, Function] = {entry.names[0]: entry for entry in FUNCTIONS}
 _SPELLINGS: Mapping[str, str] = {name: entry.names[0] for entry in FUNCTIONS for name in entry.names}
@@ -32,10 +33,9 @@ _VOLATILE = {
     "UUID", "GENRANDOMUUID", "GETCURRENTTIMESTAMP", "TRANSACTIONTIMESTAMP", "CURRVAL", "NEXTVAL",
 }  # fmt: skip
 _INSTEAD: Mapping[str, str] = {
-    "REGEXPLIKE": "use LIKE, ILIKE, CONTAINS or STARTS_WITH",
-    "REGEXPEXTRACT": "use SUBSTRING and STRPOS",
-    **dict.fromkeys(("REGEXPREPLACE", "TRANSLATE"), "use REPLACE"),
-    "SIMILARTO": "use LIKE or ILIKE",
+    "TRANSLATE": "use REPLACE",
+    **dict.fromkeys(("REGEXPEXTRACTALL", "REGEXPSPLIT", "REGEXPSPLITTOARRAY"), "use REGEXP_EXTRACT, for one text"),
+    **dict.fromkeys(("REGEXPLIKE", "REGEXPILIKE", "REGEXPREPLACE"), "use REGEXP_MATCHES, REGEXP_REPLACE, or LIKE"),
     "GLOB": "use LIKE or ILIKE",
     "ESCAPE": "use CONTAINS or STARTS_WITH for a text that holds % or _",
     "PAD": "it makes texts of any length; use CONCAT",

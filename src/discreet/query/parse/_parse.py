@@ -10,7 +10,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
 from discreet.query.functions._registry import arguments_read
-from discreet.query.parse._parser import MAX_DEPTH, TOO_DEEP, parse_tokens, tokenize
+from discreet.query.parse._parser import DUCKDB, MAX_DEPTH, TOO_DEEP, Grammar, parse_tokens, tokenize
 from discreet.query.parse._refusals import because
 from discreet.query.parse._spellings import known_spellings
 from discreet.query.parse._windows import is_windowed, without_named_windows
@@ -93,15 +93,18 @@ def parse(text: str) -> exp.Select:
     return without_named_windows(known_spellings(parsed(text)))
 
 
-def parsed(text: str, *, parameters: bool = False) -> exp.Select:
-    """What `parse` reads, spelt as it is written. With `parameters` there may be ?, $1 and :name. Raises as `parse`."""
+def parsed(text: str, *, parameters: bool = False, grammar: Grammar = DUCKDB) -> exp.Select:
+    """What `parse` reads, spelt as it is written. With `parameters` there may be ?, $1 and :name. Raises as `parse`.
+
+    In another `grammar` than DuckDB's, functions are left by their names.
+    """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise QueryError(f"a query is SQL text or an Ibis expression, got {type(text).__name__}")
     try:
         text.encode()
-        tokens = tokenize(text)
+        tokens = tokenize(text, grammar)
         _check_statement(tokens)
-        statements = [s for s in parse_tokens(tokens, text) if s is not None]
+        statements = [s for s in parse_tokens(tokens, text, grammar) if s is not None]
         for statement in statements:
             _check_size(statement)
             statement.sql()

@@ -7,21 +7,22 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any, ClassVar
 
 from sqlglot import Dialect, Token, TokenType, exp
+from sqlglot.parser import Parser
 from sqlglot.parsers.duckdb import DuckDBParser
 
 from discreet.errors import QueryError
 
-__all__ = ["DUCKDB", "MAX_DEPTH", "TOO_DEEP", "parse_tokens", "tokenize", "unlogged"]
+__all__ = ["DUCKDB", "MAX_DEPTH", "TOO_DEEP", "Grammar", "foreign_grammar", "parse_tokens", "tokenize", "unlogged"]
 
 
 MAX_DEPTH = 100
 TOO_DEEP = f"the query is nested more than {MAX_DEPTH} levels deep; write a long chain of ORs as x IN (…)"
-DUCKDB = Dialect.get_or_raise("duckdb")
-
 _MAX_LENGTH = 2**16
 _MAX_TOKENS = 12_000
 _MAX_PARTS_TAKEN = 20
@@ -34,53 +35,12 @@ _NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
 _VALUES = (*_NAMES, *_CLOSING, TokenType.STRING, TokenType.NUMBER)
 
 
-def tokenize(text: str) -> list[Token]:
-    """The tokens of a query in DuckDB's dialect.
-
-    Raises `QueryError` for more than 65,536 characters, 12,000 tokens, 100 open brackets, or 1,000 characters of one
-    name or number: each is refused before the step whose time it would take. Raises `TokenError` for what has no
-    tokens.
-
-    >>> [token.text for token in tokenize("SELECT COUNT(*)")]
-    ['SELECT', 'COUNT', '(', '*', ')']
-    """
-    if len(text) > _MAX_LENGTH:
-        raise QueryError(f"the query is longer than {_MAX_LENGTH:,} characters; ask for less at once")
-    if sum(1 for _ in islice(_WORD_OR_SIGN.finditer(text), _MAX_TOKENS + 1)) > _MAX_TOKENS:
-        raise _too_many()
-    tokens = _with_top(DUCKDB.tokenize(text))
-    if len(tokens) > _MAX_TOKENS:
-        raise _too_many()
-    depth, parts = 0, 0
-    kinds = [None, None, *(token.token_type for token in tokens)]
-    for token, before, last in zip(tokens, kinds, kinds[1:], strict=False):
-        kind = token.token_type
-        parts += _takes_part(kind, last, before)
-        if parts > _MAX_PARTS_TAKEN:
-            raise QueryError(
-                f"the query takes parts of values more than {_MAX_PARTS_TAKEN} times, as x[1] or a.b.c do; SUBSTRING "
-                "takes a part of a text, and a column is named as table.column"
-            )
-        depth += (kind in _OPENING) - (kind in _CLOSING)
-        if depth > MAX_DEPTH:
-            raise QueryError(TOO_DEEP)
-        if kind in _NAMES and len(token.text) > _MAX_NAME:
-            raise QueryError(
-                f"the name {token.text[:20]}… is longer than {_MAX_NAME:,} characters; give it a shorter one"
-            )
-        if kind == TokenType.NUMBER and len(token.text) > _MAX_DIGITS:
-            raise QueryError(
-                f"{token.text[:20]}… is not a number that a query can use: it has over {_MAX_DIGITS:,} digits"
-            )
-    return tokens
-
-
 def _with_top(tokens: list[Token]) -> list[Token]:
     """The tokens with the word of SELECT TOP 3 and SELECT DISTINCT TOP (3) marked, which other dialects have for LIMIT.
 
     Elsewhere, and before a comma or FROM, TOP is a name like any other.
 
-    >>> [token.token_type.name for token in _with_top(DUCKDB.tokenize("SELECT TOP 3 top FROM t"))]
+    >>> [token.token_type.name for token in tokenize("SELECT TOP 3 top FROM t")]
     ['SELECT', 'TOP', 'NUMBER', 'VAR', 'FROM', 'VAR']
     """
     kinds = [token.token_type for token in tokens]
@@ -155,18 +115,12 @@ def _word(node: exp.Expr) -> str:
     return name.name.upper() if plain else ""
 
 
-class _Parser(DuckDBParser):
+class _Counting(Parser):
     """Counts steps forward and back. Where a text may be read in two ways, as ROW(…) may be a type or a value, sqlglot
     tries one and goes back for the other; nested, that doubles with each level. Queries in tests take 2.4 steps for
     each token at most.
     """
 
-    FUNCTIONS: ClassVar[dict[str, Any]] = {
-        **DuckDBParser.FUNCTIONS,
-        "DATEDIFF": _date_difference,
-        "DATE_DIFF": _date_difference,
-        "TIMESTAMPDIFF": _elapsed,
-    }
     steps = 0
 
     def _advance(self, times: int = 1) -> None:
@@ -185,12 +139,105 @@ class _Parser(DuckDBParser):
         return super()._parse_interval_span(this, *args, **kwargs)
 
 
-def parse_tokens(tokens: list[Token], text: str) -> list[exp.Expr | None]:
+class _DuckDBParser(_Counting, DuckDBParser):
+    """DuckDB's grammar, and differences of dates as other systems write them."""
+
+    FUNCTIONS: ClassVar[dict[str, Any]] = {
+        **DuckDBParser.FUNCTIONS,
+        "DATEDIFF": _date_difference,
+        "DATE_DIFF": _date_difference,
+        "TIMESTAMPDIFF": _elapsed,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """How a dialect is read: its tokens by sqlglot, its statements by a parser that counts its steps."""
+
+    dialect: Dialect
+    parser: type[_Counting]
+
+
+DUCKDB = Grammar(Dialect.get_or_raise("duckdb"), _DuckDBParser)
+
+_CONSTRUCTS = ("CAST", "TRY_CAST", "SAFE_CAST", "CONVERT", "TRY_CONVERT", "EXTRACT", "POSITION", "SUBSTRING", "TRIM")
+"""What has a syntax of its own where other functions have a list of arguments."""
+
+
+@cache
+def foreign_grammar(name: str) -> Grammar:
+    """The grammar of a dialect of sqlglot, which leaves each function by the name and arguments that are written.
+
+    What sqlglot takes a function of another dialect for is not looked at: tables of this package say what each means.
+
+    >>> tsql = foreign_grammar("tsql")
+    >>> parse_tokens(tokenize("SELECT LEN(x)", tsql), "SELECT LEN(x)", tsql)[0].expressions[0]
+    Anonymous(
+      this=LEN,
+      expressions=[
+        Column(
+          this=Identifier(this=x, quoted=False))])
+    """
+    dialect = Dialect.get_or_raise(name)
+    base: Any = dialect.parser_class
+    constructs = {word: base.FUNCTION_PARSERS[word] for word in _CONSTRUCTS if word in base.FUNCTION_PARSERS}
+    bare = type(f"_{base.__name__}", (_Counting, base), {"FUNCTIONS": {}, "FUNCTION_PARSERS": constructs})
+    return Grammar(dialect, bare)
+
+
+def tokenize(text: str, grammar: Grammar = DUCKDB) -> list[Token]:
+    """The tokens of a query.
+
+    Raises `QueryError` for more than 65,536 characters, 12,000 tokens, 100 open brackets, or 1,000 characters of one
+    name or number: each is refused before the step whose time it would take. Raises `TokenError` for what has no
+    tokens.
+
+    >>> [token.text for token in tokenize("SELECT COUNT(*)")]
+    ['SELECT', 'COUNT', '(', '*', ')']
+    """
+    if len(text) > _MAX_LENGTH:
+        raise QueryError(f"the query is longer than {_MAX_LENGTH:,} characters; ask for less at once")
+    if sum(1 for _ in islice(_WORD_OR_SIGN.finditer(text), _MAX_TOKENS + 1)) > _MAX_TOKENS:
+        raise _too_many()
+    tokens = grammar.dialect.tokenize(text)
+    if grammar is DUCKDB:
+        tokens = _with_top(tokens)
+    else:
+        for token in tokens:
+            if token.token_type in (TokenType.NATIONAL_STRING, TokenType.RAW_STRING):  # N'…' of T-SQL, r'…' of BigQuery
+                token.token_type = TokenType.STRING
+    if len(tokens) > _MAX_TOKENS:
+        raise _too_many()
+    depth, parts = 0, 0
+    kinds = [None, None, *(token.token_type for token in tokens)]
+    for token, before, last in zip(tokens, kinds, kinds[1:], strict=False):
+        kind = token.token_type
+        parts += _takes_part(kind, last, before)
+        if parts > _MAX_PARTS_TAKEN:
+            raise QueryError(
+                f"the query takes parts of values more than {_MAX_PARTS_TAKEN} times, as x[1] or a.b.c do; SUBSTRING "
+                "takes a part of a text, and a column is named as table.column"
+            )
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        if depth > MAX_DEPTH:
+            raise QueryError(TOO_DEEP)
+        if kind in _NAMES and len(token.text) > _MAX_NAME:
+            raise QueryError(
+                f"the name {token.text[:20]}… is longer than {_MAX_NAME:,} characters; give it a shorter one"
+            )
+        if kind == TokenType.NUMBER and len(token.text) > _MAX_DIGITS:
+            raise QueryError(
+                f"{token.text[:20]}… is not a number that a query can use: it has over {_MAX_DIGITS:,} digits"
+            )
+    return tokens
+
+
+def parse_tokens(tokens: list[Token], text: str, grammar: Grammar = DUCKDB) -> list[exp.Expr | None]:
     """The statements that the tokens of a text are, as sqlglot reads them.
 
     Raises `QueryError` for a text that takes more steps than its size allows, `ParseError` for what is no statement.
     """
-    parser = _Parser(dialect=DUCKDB)
+    parser = grammar.parser(dialect=grammar.dialect)
     parser.steps = _STEPS_PER_TOKEN * len(tokens) + _STEPS_AT_LEAST
     statements = parser.parse(tokens, text)
     for statement in statements:

@@ -31,7 +31,7 @@ REFUSED = (
     Refused(
         "STRING_AGG, LIST, ARRAY_AGG, HISTOGRAM(x), HISTOGRAM_NUMERIC(x, k)",
         "it would release the values of single people; write SELECT x, COUNT(*) … GROUP BY x",
-        ("GROUPCONCAT", "ARRAYAGG", "HISTOGRAM", "HISTOGRAMNUMERIC", "JSONGROUPARRAY"),
+        ("GROUPCONCAT", "ARRAYAGG", "HISTOGRAM", "HISTOGRAMNUMERIC", "JSONGROUPARRAY", "STRINGAGG", "LISTAGG"),
     ),
     Refused(
         "FIRST, LAST, ANY_VALUE, ARG_MIN, ARG_MAX",
@@ -136,8 +136,12 @@ REFUSED = (
         ("TABLE",),
     ),
     Refused(
-        "regular expressions, functions of chance or of the time of day",
-        "an expression must be total, and the same each time; use LIKE, CONTAINS and constants",
+        "regular expressions that look ahead or name a group again, or on PostgreSQL and Spark",
+        "one text could keep a matcher busy for ever; use plain ones on DuckDB, or LIKE and CONTAINS",
+    ),
+    Refused(
+        "functions of chance or of the time of day",
+        "an expression must be total, and the same each time; use constants",
     ),
     Refused(
         "CAST of an aggregate to anything but DOUBLE and DECIMAL, or of ROUND(x) to BIGINT",

@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.query.functions._calls import OPERAND_NODES
 from discreet.query.parse._trees import size_of, transformed
 
-__all__ = ["FUNCTIONS_ELSEWHERE", "STATISTICS_ELSEWHERE", "known_spellings"]
+__all__ = ["FUNCTIONS_ELSEWHERE", "STATISTICS_ELSEWHERE", "each_pattern", "known_spellings"]
 
 STATISTICS_ELSEWHERE: Mapping[str, str] = {
     "VAR": "VAR_SAMP",
@@ -120,7 +120,9 @@ def _known(node: exp.Expr) -> exp.Expr:
         case exp.Cast() if node.to.this == exp.DType.DECIMAL and (rounded := _rounded(node)) is not None:
             return rounded
         case exp.Like() | exp.ILike() if isinstance(node.expression, exp.Any | exp.All) and not node.args.get("negate"):
-            return _any_pattern(node)
+            return each_pattern(node)
+        case _ if type(node) in _PATTERNS:
+            return _pattern_call(node)
         case exp.Anonymous() if (written := _CALLS.get((node.name.upper(), len(node.expressions)))) is not None:
             return written(_copied(node.expressions)) or node
         case exp.Func() if (written := _NODES.get(type(node))) is not None:
@@ -150,7 +152,20 @@ def _group(node: exp.Group) -> exp.Expr:
     return exp.Group(expressions=[type(sets)(expressions=_copied(node.expressions))])
 
 
-def _any_pattern(node: exp.Like | exp.ILike) -> exp.Expr:
+def _pattern_call(node: exp.Expr) -> exp.Expr:
+    """A match of a regular expression as a function, by its name here; the node itself if it says more."""
+    name, places = _PATTERNS[type(node)]
+    parts = [node.args.get(place) for place in places]
+    while parts and parts[-1] is None:
+        parts.pop()
+    used = {*places, "null_if_pos_overflow", "single_replace"}
+    known = [part for part in parts if isinstance(part, exp.Expr)]
+    if len(known) < len(parts) or any(value for part, value in node.args.items() if part not in used):
+        return node
+    return exp.Anonymous(this=name, expressions=_copied(known))
+
+
+def each_pattern(node: exp.Like | exp.ILike) -> exp.Expr:
     """A text and several patterns as a comparison with each; the node itself for patterns that are not listed."""
     listed = node.expression.this.unnest()
     patterns: list[exp.Expr] = listed.expressions if isinstance(listed, exp.Tuple | exp.Array) else [listed]
@@ -317,6 +332,15 @@ _CALLS: Mapping[tuple[str, int], Callable[[Arguments], exp.Expr | None]] = {
     ("MILLENNIUM", 1): _years(1000, 999),
 }
 """By name and number of arguments, what the parser has no node for."""
+
+_PATTERNS: Mapping[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
+    exp.RegexpLike: ("REGEXP_MATCHES", ("this", "expression", "flag")),
+    exp.RegexpFullMatch: ("REGEXP_FULL_MATCH", ("this", "expression", "options")),
+    exp.SimilarTo: ("REGEXP_FULL_MATCH", ("this", "expression")),
+    exp.RegexpExtract: ("REGEXP_EXTRACT", ("this", "expression", "group", "parameters")),
+    exp.RegexpReplace: ("REGEXP_REPLACE", ("this", "expression", "replacement", "modifiers")),
+}
+"""The parser's nodes of regular expressions, the function that each is, and the parts that are its arguments."""
 
 _NODES: Mapping[type[exp.Expr], tuple[tuple[str, ...], Callable[[Arguments], exp.Expr]]] = {
     exp.Nvl2: (

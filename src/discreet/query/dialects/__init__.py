@@ -1,0 +1,1 @@
+"""Queries of other systems as the queries that mean the same here."""
