@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
+from discreet.combined import Statement, plan_statement, plan_under
 from discreet.engines import Engine, open_engine
 from discreet.ledger import Ledger, Request, Run, check_policy_match, open_for, spend_first
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
-from discreet.query import SQL, Plan, Query, Release, Suggest, Suggestion
-from discreet.query import assuming, ibis_table, make_plan, plan_records, plan_with_bias, public_reader
+from discreet.query import Plan, Query, Release, Suggest, Suggestion, ibis_table, plan_records, public_reader
 from discreet.rational import Number
 from discreet.records import Records
 from discreet.release import BaseRelease, Certify, MechanismQuestion, MechanismRelease, Prepared, Question, Questions
@@ -117,11 +117,10 @@ class Session:
 
         Raises `QueryError` for what is not supported, `ParameterError` for a wrong spend or release.
         """
-        make = plan_with_bias if bias else make_plan
-        plan = make(query, self._policy, spend, public_reader(self._engine))
+        plan = plan_statement(query, self._policy, spend, public_reader(self._engine), bias=bias)
         for level in plan.all_levels:
             self._engine.accept(level.bounded)
-        return assuming(plan, assume)
+        return plan_under(plan, assume)
 
     def table(self, name: str) -> Any:
         """An Ibis table of the policy's columns and types, to build expressions for `sql` and `plan` from.
@@ -194,7 +193,7 @@ class Session:
 
         Raises `QueryError` for what is not supported or has no bias, and else as `answer`, as is `idempotency_key`.
         """
-        return self.answer(SQL(query, spend, bias), idempotency_key=idempotency_key)
+        return self.answer(Statement(query, spend, bias), idempotency_key=idempotency_key)
 
     def records(self, query: Query, label: str | None = None) -> Records:
         """Rows of a SELECT without aggregates, for a learner, which is charged before it reads them. Costs nothing.

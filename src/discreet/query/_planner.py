@@ -46,7 +46,7 @@ from discreet.query.relations._nodes import Owned, Relation, expressions, named,
 from discreet.query.relations._to_sql import with_source
 from discreet.recursion import with_room
 
-__all__ = ["PASSES", "canonical_select", "check_depths", "group_key", "make_plan", "refusals"]
+__all__ = ["PASSES", "canonical_select", "check_depths", "group_key", "make_plan", "plan_select", "refusals"]
 
 _MOST_GROUPS = 10_000
 """Of several keys whose groups follow from bounds: beyond this, private keys serve better."""
@@ -85,6 +85,13 @@ def make_plan(query: Query, policy: Policy, spend: Loss | None = None, read: Rea
     """
     with refusals():
         return _make_plan(parse(text_of(query)), policy, spend, read)
+
+
+@with_room
+def plan_select(select: exp.Select, policy: Policy, read: ReadPublic | None = None) -> Plan:
+    """The plan of a parsed query, without a spend. Raises `QueryError` as `make_plan`."""
+    with refusals():
+        return _make_plan(select.copy(), policy, None, read)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ __all__ = [
     "check_depth",
     "check_understood",
     "parse",
+    "parse_query",
     "parsed",
     "refuse",
     "refuse_clauses",
@@ -93,8 +94,25 @@ def parse(text: str) -> exp.Select:
     return without_named_windows(known_spellings(parsed(text)))
 
 
+def parse_query(text: str) -> exp.Query:
+    """What `parse` reads, or UNION, INTERSECT or EXCEPT of several. Raises as `parse`.
+
+    >>> type(parse_query("SELECT COUNT(*) FROM a UNION ALL SELECT COUNT(*) FROM b")).__name__
+    'Union'
+    """
+    return without_named_windows(known_spellings(_parsed(text, parameters=False)))
+
+
 def parsed(text: str, *, parameters: bool = False) -> exp.Select:
     """What `parse` reads, spelt as it is written. With `parameters` there may be ?, $1 and :name. Raises as `parse`."""
+    select = _parsed(text, parameters=parameters)
+    if not isinstance(select, exp.Select):
+        name = type(select).__name__.upper()
+        raise refuse(name, "ANSWERS" if isinstance(select, exp.SetOperation) else name)
+    return select
+
+
+def _parsed(text: str, *, parameters: bool) -> exp.Query:
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise QueryError(f"a query is SQL text or an Ibis expression, got {type(text).__name__}")
     try:
@@ -118,9 +136,9 @@ def parsed(text: str, *, parameters: bool = False) -> exp.Select:
     select = statements[0]
     while isinstance(select, exp.Subquery) and not any(value for key, value in select.args.items() if key != "this"):
         select = select.this
-    if not isinstance(select, exp.Select):
+    if not isinstance(select, exp.Select | exp.SetOperation):
         name = type(select).__name__.upper()
-        raise refuse(name, "ANSWERS" if isinstance(select, exp.SetOperation) else name)
+        raise refuse(name, name)
     _check_leaves(select, parameters=parameters)
     return select
 
@@ -162,7 +180,7 @@ def check_depth(tree: exp.Expr) -> None:
         left += [(child, depth) for child in node.iter_expressions()]
 
 
-def _check_leaves(select: exp.Select, *, parameters: bool) -> None:
+def _check_leaves(select: exp.Query, *, parameters: bool) -> None:
     for node in select.walk():
         if isinstance(node, _LITERALS):
             raise refuse("a constant that is not a number, a date or a plain text in single quotes")

@@ -1,0 +1,181 @@
+"""A query as a question: one release, or SQL over several, planned, charged at once, drawn, and combined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from discreet.combined._answer import CombinedAnswer, combine, combined_to_stored
+from discreet.combined._plan import CombinedPlan, combined_plan, part_table, public_schemas
+from discreet.combined._release import CombinedRelease
+from discreet.combined._run import run_rest
+from discreet.combined._split import NoRelease, part_name
+from discreet.errors import ParameterError, QueryError
+from discreet.policy import Policy
+from discreet.privacy import Loss, to_json
+from discreet.query import (
+    Plan,
+    PreparedSQL,
+    Query,
+    ReadPublic,
+    Release,
+    assume_rows,
+    assuming,
+    bars_digest,
+    certificate_of,
+    make_plan,
+    noisy_groups,
+    parse_query,
+    plain_value,
+    plan_with_bias,
+    read_rows,
+    text_of,
+    values_digest,
+)
+from discreet.release import Prepared, ReleaseContext, Terms, json_digest
+
+__all__ = ["PreparedCombined", "Statement", "plan_statement", "plan_under"]
+
+
+def plan_statement(
+    query: Query, policy: Policy, spend: Loss | None = None, read: ReadPublic | None = None, *, bias: bool = False
+) -> Plan:
+    """The plan of a query: of one release, or a `CombinedPlan` of SQL over several. Costs nothing.
+
+    Whatever can be one release is one. Raises `QueryError` for what is neither, `ParameterError` for a spend that
+    cannot buy it. `bias` is for one release alone.
+    """
+    if bias:
+        return plan_with_bias(query, policy, spend, read)
+    try:
+        return make_plan(query, policy, spend, read)
+    except QueryError as error:
+        refused = error
+    try:
+        return combined_plan(parse_query(text_of(query)), policy, spend, read)
+    except NoRelease:
+        raise refused from None
+
+
+def plan_under(plan: Plan, assume: Mapping[str, int] | Release | None) -> Plan:
+    """The plan under an assumption, as `discreet.query.assuming` has it; of several releases each has so many rows."""
+    if not isinstance(plan, CombinedPlan):
+        return assuming(plan, assume)
+    if isinstance(assume, Release):
+        raise ParameterError('a plan over releases takes assume={"rows": n}; ask plan.parts with a release of theirs')
+    rows = assume_rows(assume)
+    return replace(plan, rows=rows, parts=tuple(replace(part, rows=rows) for part in plan.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A query with its spend; see `discreet.Session.sql`. With `bias`, a tenth of the spend estimates its bias."""
+
+    query: Query
+    spend: Loss
+    bias: bool = False
+
+    def prepare(self, terms: Terms) -> Prepared[Release]:
+        """The plan of the query, and the rows of the public tables that are read beside releases.
+
+        Raises `QueryError` for what is not supported, `ParameterError` for a wrong spend, `DataError` where a public
+        table cannot be read.
+        """
+        plan = plan_statement(self.query, terms.policy, self.spend, terms.read_public, bias=self.bias)
+        if plan.loss is None:
+            raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
+        for level in plan.all_levels:
+            terms.accept(level.bounded)
+        if not isinstance(plan, CombinedPlan):
+            return PreparedSQL(plan, plan.loss, plan.hash(terms.policy))
+        return PreparedCombined(plan, plan.loss, plan.hash(terms.policy), _public_tables(plan, terms))
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCombined:
+    """A plan over releases with a spend, and the public tables that it reads."""
+
+    plan: CombinedPlan
+    loss: Loss
+    hash: str
+    tables: Mapping[str, pa.Table] = field(default_factory=dict[str, pa.Table])
+    fresh: bool = False
+    counts: Literal["people"] = "people"
+
+    def answer(self, context: ReleaseContext) -> Release:
+        """The releases from noisy groups, one after the other, and what is computed from them."""
+        plan, groups = self.plan, noisy_groups(self.plan.levels, context)
+        answers, statements, first = [], [], 0
+        for part in plan.parts:
+            answer = part.finish(groups[first : first + len(part.levels)])
+            first += len(part.levels)
+            answers.append(answer)
+            statements.append(certificate_of(part, part.hash(context.policy), context.policy, answer))
+        parts = {
+            part_name(i): part_table(each.table.cast(part.schema))
+            for i, (part, each) in enumerate(zip(plan.parts, answers, strict=True))
+        }
+        rows = run_rest(plan.rest, {**parts, **self.tables})
+        complete = rows is not None
+        if rows is None:
+            rows = _no_rows(plan)
+        combined = combine(rows, plan.schema.names, plan.noisy, answers, cells=plan.cells, picks=plan.picks)
+        return CombinedRelease(
+            combined, self.loss, context.certify(self._stated(context.policy, combined, statements, complete=complete))
+        )
+
+    def read(self, payload: bytes) -> Release:
+        """Restore a stored release. Raises `LedgerError` if the bytes are none."""
+        return CombinedRelease.from_bytes(payload)
+
+    def _stated(
+        self, policy: Policy, answer: CombinedAnswer, statements: list[dict[str, Any]], *, complete: bool
+    ) -> dict[str, Any]:
+        plan = self.plan
+        return {
+            "kind": "combined",
+            "statement": plan.sql,
+            "rest": plan.rest,
+            "plan": self.hash,
+            "policy": policy.digest(),
+            "version": policy.version,
+            "unit": plan.unit.name or "rows",
+            "relation": plan.unit.relation,
+            "loss": to_json(self.loss),
+            "parts": statements,
+            "public_tables": [
+                {"table": table.name, "columns": list(table.columns), "rows": _rows_digest(rows)}
+                for table, rows in zip(plan.tables, self.tables.values(), strict=True)
+            ],
+            "complete": complete,
+            "answer": values_digest(answer.table),
+            "error_bars": bars_digest(*combined_to_stored(answer)),
+        }
+
+
+def _no_rows(plan: CombinedPlan) -> pa.Table:
+    cells = [pa.array([], pa.int64()) for _ in plan.cells]
+    columns = [*(pa.array([], field.type) for field in plan.schema), *cells]
+    return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
+
+
+def _public_tables(plan: CombinedPlan, terms: Terms) -> dict[str, pa.Table]:
+    if plan.tables and terms.read_public is None:
+        raise ParameterError("the query reads public tables beside releases, and needs a source of them")
+    tables: dict[str, pa.Table] = {}
+    for table, (name, (schema, _)) in zip(plan.tables, public_schemas(plan.tables, terms.policy).items(), strict=True):
+        assert terms.read_public is not None
+        rows = read_rows(terms.policy, table.name, table.columns, terms.read_public)
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+        tables[name] = pa.table(
+            [pa.array(column, each.type) for column, each in zip(columns, schema, strict=True)], schema=schema
+        )
+    return tables
+
+
+def _rows_digest(rows: pa.Table) -> str:
+    lines = [[plain_value(value) for value in row.values()] for row in rows.to_pylist()]
+    return json_digest(sorted(lines, key=repr))
