@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,8 +75,8 @@ def plan(  # noqa: PLR0913 — an option each
     with elapsed():
         from discreet.cli._options import source_of, spend_of
         from discreet.cli._pandas import spare_pandas
+        from discreet.combined import plan_statement, plan_under
         from discreet.policy import load_policy
-        from discreet.query import make_plan
 
         spare_pandas(data or ())
         spend = spend_of(epsilon, rho, mu, delta)
@@ -85,7 +84,9 @@ def plan(  # noqa: PLR0913 — an option each
         sql = sql_of(sql, file)
         facts = load_policy(policy)
         with _source(source_of(data) if data else None, facts) as read:
-            checked = replace(make_plan(sql, facts, spend, read), rows=assume_rows)
+            checked = plan_under(
+                plan_statement(sql, facts, spend, read), None if assume_rows is None else {"rows": assume_rows}
+            )
         standing = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)
         if form is Format.table:
             from discreet.cli._output import print_table

@@ -132,7 +132,7 @@ def total_sql(rest: exp.Query) -> str:
 
 
 def _tried(tree: exp.Expr) -> None:
-    """Write TRY around what may fail, as far out as DuckDB takes it; products of aggregates are doubles, which do not."""
+    """Write TRY around what may fail, as far out as DuckDB takes it; products of aggregates, as doubles, do not."""
     below = [tree]
     while below:
         for child in list(below.pop().iter_expressions()):

@@ -56,19 +56,12 @@ class CombinedAnswer(Answer):
 
 
 def combine(
-    rows: pa.Table,
-    names: Sequence[str],
-    noisy: Sequence[str],
-    parts: Sequence[Answer],
-    *,
-    cells: Sequence[str],
-    picks: bool,
+    table: pa.Table, noisy: Sequence[str], cells: Mapping[str, Any], parts: Sequence[Answer], *, picks: bool
 ) -> CombinedAnswer:
-    """The answer from what DuckDB returns: the columns by their names, and behind them the cells of some."""
-    table = pa.table(rows.columns[: len(names)], names=list(names))
+    """The answer from its values, the columns that have noise, and the cells of some of these."""
     traced = {
-        name: np.asarray(rows.column(len(names) + i).fill_null(_NO_CELL), dtype=np.int64)
-        for i, name in enumerate(cells)
+        name: np.asarray(column.fill_null(pa.scalar(_NO_CELL, pa.int64())), dtype=np.int64)
+        for name, column in cells.items()
     }
     total = sum(part.table.num_rows for part in parts)
     return _answer(table, noisy, traced, parts, max(total, 1) if picks else None)

@@ -25,8 +25,6 @@ __all__ = ["CombinedPlan", "combined_plan"]
 FORMAT = 1
 """Number of the format of the rest; it enters the hash, so a change of meaning never reuses a stored answer."""
 
-_COMPUTED = "no error bar: computed from released values"
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CombinedPlan(Plan):
@@ -125,10 +123,10 @@ class CombinedPlan(Plan):
 
     def spend_for(
         self,
-        error: Mapping[str, Number],
-        level: float = 0.95,
-        currency: str | None = None,
-        delta: Number | None = None,
+        error: Mapping[str, Number],  # noqa: ARG002
+        level: float = 0.95,  # noqa: ARG002
+        currency: str | None = None,  # noqa: ARG002
+        delta: Number | None = None,  # noqa: ARG002
     ) -> Loss:
         """Not for a query over releases: raises `ParameterError`."""
         raise ParameterError(
@@ -150,7 +148,7 @@ class CombinedPlan(Plan):
     def _row_words(self, output: Output, level: float) -> tuple[str, str]:
         ends = self.released(output.name)
         if output.name not in self.noisy:
-            return "key, or computed from released values" if output.noisy else "key", "none"
+            return "computed from released values" if output.noisy else "key", "none"
         if not ends:
             return "computed from released values", "" if self.loss is None else "no error bar"
         words = "; ".join(f"{name} of release {place + 1}" for place, name in ends)
@@ -176,11 +174,7 @@ class CombinedPlan(Plan):
         lines += ["", "Columns:"]
         for output in self.outputs:
             what, half = self._row_words(output, level)
-            if half == "no error bar":
-                half = _COMPUTED
-            lines.append(
-                f"  {output.name}: {half if half.startswith('no error') else f'{what}; error {half}'.rstrip('; error ')}"
-            )
+            lines.append(f"  {output.name}: {what}{f'; {half}' if half else ''}")
         cost = "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."
         return "\n".join([*lines, "", cost if self.loss is None else f"Cost: {in_words(self.loss)}."])
 
@@ -236,10 +230,10 @@ def _with_spend(plan: CombinedPlan, spend: Loss) -> CombinedPlan:
     return replace(plan, parts=parts, levels=tuple(level for part in parts for level in part.levels), spend=spend)
 
 
-def part_table(rows: pa.Table) -> pa.Table:
+def part_table(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """The released rows of a part as the rest reads them: its columns by their places, and the number of each row."""
     names = [f"c{i}" for i in range(rows.num_columns)]
-    return pa.table([*rows.columns, pa.array(range(rows.num_rows), pa.int64())], names=[*names, NUMBER])
+    return pa.table([*rows.cast(schema).columns, pa.array(range(rows.num_rows), pa.int64())], names=[*names, NUMBER])
 
 
 def _part_schemas(parts: Sequence[Plan]) -> dict[str, tuple[pa.Schema, bool]]:
@@ -293,7 +287,8 @@ def _read_tables(parted: Split, policy: Policy) -> tuple[PublicTable, ...]:
 
 
 def _sources_of(rest: exp.Query, table: str) -> list[exp.Select]:
-    return [node.parent.parent for node in rest.find_all(exp.Table) if node.name == table]  # pyright: ignore
+    selects = [node.parent_select for node in rest.find_all(exp.Table) if node.name == table]
+    return [select for select in selects if isinstance(select, exp.Select)]
 
 
 def _is_renamed(source: exp.Select) -> bool:

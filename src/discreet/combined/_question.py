@@ -17,6 +17,7 @@ from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, to_json
 from discreet.query import (
+    Answer,
     Plan,
     PreparedSQL,
     Query,
@@ -108,32 +109,25 @@ class PreparedCombined:
     def answer(self, context: ReleaseContext) -> Release:
         """The releases from noisy groups, one after the other, and what is computed from them."""
         plan, groups = self.plan, noisy_groups(self.plan.levels, context)
-        answers, statements, first = [], [], 0
+        answers, first = list[Answer](), 0
         for part in plan.parts:
-            answer = part.finish(groups[first : first + len(part.levels)])
+            answers.append(part.finish(groups[first : first + len(part.levels)]))
             first += len(part.levels)
-            answers.append(answer)
-            statements.append(certificate_of(part, part.hash(context.policy), context.policy, answer))
-        parts = {
-            part_name(i): part_table(each.table.cast(part.schema))
-            for i, (part, each) in enumerate(zip(plan.parts, answers, strict=True))
-        }
-        rows = run_rest(plan.rest, {**parts, **self.tables})
-        complete = rows is not None
-        if rows is None:
-            rows = _no_rows(plan)
-        combined = combine(rows, plan.schema.names, plan.noisy, answers, cells=plan.cells, picks=plan.picks)
-        return CombinedRelease(
-            combined, self.loss, context.certify(self._stated(context.policy, combined, statements, complete=complete))
-        )
+        tables = {part_name(i): part_table(each.table, plan.parts[i].schema) for i, each in enumerate(answers)}
+        rows = run_rest(plan.rest, {**tables, **self.tables})
+        width = len(plan.schema)
+        values = plan.schema.empty_table() if rows is None else pa.table(rows.columns[:width], schema=plan.schema)
+        behind = [pa.array([], pa.int64())] * len(plan.cells) if rows is None else rows.columns[width:]
+        cells = dict(zip(plan.cells, behind, strict=True))
+        answer = combine(values, plan.noisy, cells, answers, picks=plan.picks)
+        statement = self._stated(context.policy, answer, complete=rows is not None)
+        return CombinedRelease(answer, self.loss, context.certify(statement))
 
     def read(self, payload: bytes) -> Release:
         """Restore a stored release. Raises `LedgerError` if the bytes are none."""
         return CombinedRelease.from_bytes(payload)
 
-    def _stated(
-        self, policy: Policy, answer: CombinedAnswer, statements: list[dict[str, Any]], *, complete: bool
-    ) -> dict[str, Any]:
+    def _stated(self, policy: Policy, answer: CombinedAnswer, *, complete: bool) -> dict[str, Any]:
         plan = self.plan
         return {
             "kind": "combined",
@@ -145,7 +139,10 @@ class PreparedCombined:
             "unit": plan.unit.name or "rows",
             "relation": plan.unit.relation,
             "loss": to_json(self.loss),
-            "parts": statements,
+            "parts": [
+                certificate_of(part, part.hash(policy), policy, each)
+                for part, each in zip(plan.parts, answer.parts, strict=True)
+            ],
             "public_tables": [
                 {"table": table.name, "columns": list(table.columns), "rows": _rows_digest(rows)}
                 for table, rows in zip(plan.tables, self.tables.values(), strict=True)
@@ -156,12 +153,6 @@ class PreparedCombined:
         }
 
 
-def _no_rows(plan: CombinedPlan) -> pa.Table:
-    cells = [pa.array([], pa.int64()) for _ in plan.cells]
-    columns = [*(pa.array([], field.type) for field in plan.schema), *cells]
-    return pa.table(columns, names=[f"c{i}" for i in range(len(columns))])
-
-
 def _public_tables(plan: CombinedPlan, terms: Terms) -> dict[str, pa.Table]:
     if plan.tables and terms.read_public is None:
         raise ParameterError("the query reads public tables beside releases, and needs a source of them")
@@ -170,9 +161,8 @@ def _public_tables(plan: CombinedPlan, terms: Terms) -> dict[str, pa.Table]:
         assert terms.read_public is not None
         rows = read_rows(terms.policy, table.name, table.columns, terms.read_public)
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
-        tables[name] = pa.table(
-            [pa.array(column, each.type) for column, each in zip(columns, schema, strict=True)], schema=schema
-        )
+        arrays = [pa.array(column, each.type) for column, each in zip(columns, schema, strict=True)]
+        tables[name] = pa.table(arrays, schema=schema)
     return tables
 
 

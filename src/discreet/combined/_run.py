@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -95,7 +96,7 @@ def _plain(column: Any, field: pa.Field[Any]) -> Any:
     """A column as a release has it: 64-bit integers, finite doubles, texts, truth values, dates and timestamps."""
     kind = field.type
     if pa.types.is_decimal(kind) and kind.scale == 0:
-        inside = pc.and_(pc.less_equal(column, 2**63 - 1), pc.greater_equal(column, -(2**63)))
+        inside = pc.less_equal(pc.abs(column), pa.scalar(Decimal(2**63 - 1), kind))
         return pc.if_else(inside, column, None).cast(pa.int64())
     if pa.types.is_integer(kind) or pa.types.is_null(kind):
         return column.cast(pa.int64())

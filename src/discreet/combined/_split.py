@@ -291,10 +291,8 @@ def _closed(node: exp.Select, reach: _Reach, known: _Known) -> exp.Select:
         )
         for each in needed
     ]
-    closed.set(
-        "with_",
-        exp.With(expressions=[*expressions, *([] if own is None else [each.copy() for each in own.expressions])]),
-    )
+    expressions += [] if own is None else [each.copy() for each in own.expressions]
+    closed.set("with_", exp.With(expressions=expressions))
     return closed
 
 

@@ -221,7 +221,7 @@ class _Tracer:
         if source is None:
             return _Scope((), frozenset())
         sources, merged = [self._source(source.this)], set[str]()
-        joins = [*source.this.args.get("joins", []), *query.args.get("joins", [])]
+        joins = [*(source.this.args.get("joins") or ()), *(query.args.get("joins") or ())]
         for join in joins:
             right = self._source(join.this)
             on, using = join.args.get("on"), [each.name.casefold() for each in join.args.get("using") or ()]
