@@ -15,7 +15,18 @@ from discreet.combined._trace import Output, trace
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, in_words, to_json
-from discreet.query import ARROW, READABLE, Plan, PlanTable, ReadPublic, check_level, level_spends, refusals, with_spend
+from discreet.query import (
+    ARROW,
+    READABLE,
+    Plan,
+    PlanTable,
+    ReadPublic,
+    check_level,
+    level_spends,
+    refusals,
+    with_spend,
+    without_pivots,
+)
 from discreet.rational import Number
 from discreet.recursion import with_room
 from discreet.release import json_digest
@@ -152,6 +163,7 @@ class CombinedPlan(Plan):
         if not ends:
             return "computed from released values", "" if self.loss is None else "no error bar"
         words = "; ".join(f"{name} of release {place + 1}" for place, name in ends)
+        words += ", where it is one" if output.taken else ""
         return words, "" if self.loss is None else self._half(output.name, level)
 
     def _half(self, column: str, level: float) -> str:
@@ -186,15 +198,23 @@ def _share(part: Plan) -> str:
 
 @with_room
 def combined_plan(
-    query: exp.Query, policy: Policy, spend: Loss | None = None, read: ReadPublic | None = None
+    query: exp.Query,
+    policy: Policy,
+    spend: Loss | None = None,
+    read: ReadPublic | None = None,
+    *,
+    grouped: bool = False,
 ) -> CombinedPlan:
     """The plan of a query over releases. Costs nothing, and runs the rest on example rows alone.
+
+    With `grouped`, a PIVOT groups by the values that become columns, too.
 
     Raises `NoRelease` where no sub-query is a release, `QueryError` for what else is not supported, and
     `ParameterError` for a spend that cannot buy the parts.
     """
+    written = query.sql(dialect="duckdb")
     with refusals():
-        parted = split(query, policy, read)
+        parted = split(without_pivots(query, policy, grouped=grouped), policy, read)
         check_rest(parted.rest)
         traced = trace(parted)
         tables = _read_tables(parted, policy)
@@ -204,7 +224,7 @@ def combined_plan(
     fields = [pa.field(name, result.field(i).type) for i, name in enumerate(names)]
     parts = parted.parts
     plan = CombinedPlan(
-        query.sql(dialect="duckdb"),
+        written,
         exp.Select(expressions=[exp.alias_(exp.column(name, quoted=True), name, quoted=True) for name in names]),
         tuple(level for part in parts for level in part.levels),
         tuple(aggregate for part in parts for aggregate in part.aggregates),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pyarrow as pa
+from sqlglot import exp
 
 from discreet.combined._answer import CombinedAnswer, combine, combined_to_stored
 from discreet.combined._plan import CombinedPlan, combined_plan, part_table, public_schemas
@@ -51,14 +52,33 @@ def plan_statement(
     """
     if bias:
         return plan_with_bias(query, policy, spend, read)
+    text = text_of(query)
     try:
-        return make_plan(query, policy, spend, read)
+        plan = make_plan(query, policy, spend, read)
     except QueryError as error:
         refused = error
+    else:
+        return _grouped_pivot(text, policy, spend, read) or plan
     try:
-        return combined_plan(parse_query(text_of(query)), policy, spend, read)
+        return combined_plan(parse_query(text), policy, spend, read)
     except NoRelease:
         raise refused from None
+
+
+def _grouped_pivot(text: str, policy: Policy, spend: Loss | None, read: ReadPublic | None) -> Plan | None:
+    """A PIVOT as a query over one by groups and values, of which each has the noise of all; None where that is worse.
+
+    So it is where noise decides which groups there are, or columns would lose their error bars.
+    """
+    query = parse_query(text)
+    if query.find(exp.Pivot) is None:
+        return None
+    try:
+        plan = combined_plan(query, policy, spend, read, grouped=True)
+    except QueryError:
+        return None
+    public = all(key.values is not None for level in plan.levels for key in level.bounded.keys)
+    return plan if public and not any(map(plan.barless, plan.noisy)) else None
 
 
 def plan_under(plan: Plan, assume: Mapping[str, int] | Release | None) -> Plan:

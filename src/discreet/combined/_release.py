@@ -13,7 +13,15 @@ import pyarrow as pa
 from discreet.combined._answer import CombinedAnswer, combined_from_stored, combined_to_stored
 from discreet.errors import LedgerError
 from discreet.privacy import Loss, PureLoss, SumLoss, currency, from_json, in_currency, to_json
-from discreet.query import Release, recompute_query_loss, release_digests, verify_query_loss
+from discreet.query import (
+    ALL_NOISE,
+    Release,
+    answer_words,
+    footnotes,
+    recompute_query_loss,
+    release_digests,
+    verify_query_loss,
+)
 from discreet.release import ReleaseKind, check_finite, check_uncompressed, check_within, register, stated_in
 
 __all__ = ["COMBINED", "CombinedRelease"]
@@ -78,7 +86,10 @@ class CombinedRelease(Release):
         """What is to be known of the rows: what the parts say of theirs, and where the rest could not be computed."""
         lines = [] if self.complete else ["the rest of the query could not be computed; .parts has its releases"]
         for place, part in enumerate(self.parts, 1):
-            lines += [f"release {place}: {line}" for line in part.footnotes(level, first)]
+            known = footnotes(part.certificate, answer_words(part.certificate), [])
+            lines += [f"release {place}: {line}" for line in known]
+        if any(text.endswith(ALL_NOISE) for row in self.cells(level, first) for text in row):
+            lines.append(f"{ALL_NOISE} no larger than its noise: it may be all noise")
         return lines
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -22,18 +22,22 @@ ROWS = 2**32
 """The cell of row r of released column c is c · ROWS + r."""
 
 _HALVES = ("SEMI", "ANTI")
+_OF_ONE = (exp.Max, exp.Min, exp.Sum, exp.Avg)
+"""Aggregates of one number that are that number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
     """A column of a query: its name, whether noise is part of it, and of which released columns it may be numbers.
 
-    These are numbered over all parts. A column with noise and without `columns` has no error bar.
+    These are numbered over all parts. A column with noise and without `columns` has no error bar. One that is `taken`
+    by an aggregate with a FILTER has one only where that leaves a single number.
     """
 
     name: str
     noisy: bool
     columns: frozenset[int] = frozenset()
+    taken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +144,8 @@ class _Tracer:
         scope, names = self._scopes.get(id(query)), list[str]()
         wanted: dict[int, list[int]] = {}
         items = [query.expressions[i].unalias().unnest() for i in places]
-        ends = [scope.find(item) if scope is not None and isinstance(item, exp.Column) else None for item in items]
+        shown = [_shown(item) for item in items]
+        ends = [scope.find(column) if scope is not None and column is not None else None for column in shown]
         for end in ends:
             if end is not None and scope is not None and scope.output(end).columns:
                 wanted.setdefault(end[0], []).append(end[1])
@@ -154,7 +159,7 @@ class _Tracer:
             if scope is None:
                 cell: exp.Expr = self._numbered(query, item)
             elif end is not None and end in below:
-                cell = below[end]
+                cell = _taken(item, below[end]) if isinstance(item, exp.Filter) else below[end]
             else:
                 cell = exp.null() if scope.is_noisy(item) else exp.Literal.number(EXACT)
             self._cells += 1
@@ -193,7 +198,7 @@ class _Tracer:
         pairs = list(zip(left, right, strict=True))
         if isinstance(query, exp.Union) and not query.args.get("distinct"):
             self.picks = self.picks or bool(cut)
-            return [Output(a.name, a.noisy or b.noisy, a.columns | b.columns) for a, b in pairs]
+            return [Output(a.name, a.noisy or b.noisy, a.columns | b.columns, a.taken or b.taken) for a, b in pairs]
         picked = isinstance(query, exp.Except | exp.Intersect) and any(a.noisy or b.noisy for a, b in pairs)
         self.picks = self.picks or bool(cut) or picked
         return [Output(a.name, a.noisy or b.noisy) for a, b in pairs]
@@ -206,14 +211,18 @@ class _Tracer:
                 self.outputs(inner)
         query.set("expressions", list(self._written(query, scope)))
         self._note_picks(query, scope)
-        group = query.args.get("group") or query.args.get("distinct")
-        alone = group is None and not any(map(_aggregates, _expressions(query)))
+        grouped = query.args.get("group") is not None or any(map(_aggregates, _expressions(query)))
+        sets = [each for name in ("rollup", "cube", "grouping_sets") for each in _group_args(query, name)]
+        traced = not query.args.get("distinct") and not sets
         outputs: list[Output] = []
         for item in query.expressions:
             inner = item.this.unnest()
-            place = scope.find(inner) if isinstance(inner, exp.Column) else None
-            columns = scope.output(place).columns if alone and place is not None else frozenset[int]()
-            outputs.append(Output(item.alias, scope.is_noisy(item.this), columns))
+            place = scope.find(column) if (column := _shown(inner)) is not None else None
+            taken = isinstance(inner, exp.Filter)
+            columns = (
+                scope.output(place).columns if traced and taken is grouped and place is not None else frozenset[int]()
+            )
+            outputs.append(Output(item.alias, scope.is_noisy(item.this), columns, taken))
         return outputs
 
     def _scope(self, query: exp.Select) -> _Scope:
@@ -244,10 +253,7 @@ class _Tracer:
         assert isinstance(node, exp.Subquery)
         outputs, alias = self.outputs(node.this), node.args.get("alias")
         names = [column.name for column in (alias.args.get("columns") or ())] if alias is not None else []
-        renamed = [
-            Output(names[i] if i < len(names) else each.name, each.noisy, each.columns)
-            for i, each in enumerate(outputs)
-        ]
+        renamed = [replace(each, name=names[i] if i < len(names) else each.name) for i, each in enumerate(outputs)]
         return _Source(node.alias, renamed, node.this)
 
     def _written(self, query: exp.Select, scope: _Scope) -> Iterator[exp.Expr]:
@@ -285,6 +291,7 @@ class _Tracer:
     def _note_picks(self, query: exp.Select, scope: _Scope) -> None:
         """Note whether noise decides which rows a SELECT has. A LIMIT may cut what noise has sorted anywhere."""
         filters = [query.args[name].this for name in ("where", "having", "qualify") if query.args.get(name)]
+        filters += [node.expression.this for item in query.expressions for node in item.find_all(exp.Filter)]
         if query.args.get("limit") or query.args.get("offset") or any(map(scope.is_noisy, filters)):
             self.picks = True
 
@@ -301,6 +308,28 @@ def _reads_parts(node: exp.Expr) -> bool:
 
 def _is_public(query: exp.Expr) -> bool:
     return not _reads_parts(query)
+
+
+def _group_args(query: exp.Select, name: str) -> list[exp.Expr]:
+    group = query.args.get("group")
+    kinds = (exp.Rollup, exp.Cube, exp.GroupingSets)
+    inside = [] if group is None else [each for each in group.expressions if isinstance(each, kinds)]
+    return [*inside, *([] if group is None else group.args.get(name) or [])]
+
+
+def _shown(item: exp.Expr) -> exp.Column | None:
+    """The column of which an item shows a value: itself, or of a single row that FILTER leaves to an aggregate."""
+    if isinstance(item, exp.Filter) and isinstance(item.this, _OF_ONE):
+        item = item.this.this
+    return item if isinstance(item, exp.Column) else None
+
+
+def _taken(item: exp.Filter, cell: exp.Expr) -> exp.Expr:
+    """The cell of the single row that an aggregate with a FILTER is of; null if there are several."""
+    when = item.expression
+    count = exp.Filter(this=exp.Count(this=item.this.this.copy()), expression=when.copy())
+    one = exp.Filter(this=exp.Max(this=cell.copy()), expression=when.copy())
+    return exp.Case(ifs=[exp.If(this=exp.EQ(this=count, expression=exp.Literal.number(1)), true=one)])
 
 
 def _aggregates(node: exp.Expr) -> bool:

@@ -6,6 +6,7 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 from discreet.query._bias import plan_with_bias
 from discreet.query._certificate_levels import LEVEL, level_to_json, recompute_level_loss, section
 from discreet.query._checked_query import Bias, assume_rows
+from discreet.query._footnotes import ALL_NOISE, footnotes
 from discreet.query._plan import Plan, assuming, with_spend
 from discreet.query._plan_table import PlanTable, ShownTable
 from discreet.query._planner import make_plan, plan_select, refusals
@@ -50,6 +51,7 @@ from discreet.query.parse._parse import check_depth, parse, parse_query, refuse,
 from discreet.query.parse._refusals import REFUSED
 from discreet.query.parse._spellings import FUNCTIONS_ELSEWHERE, STATISTICS_ELSEWHERE
 from discreet.query.passes._names import expand_references, match_name
+from discreet.query.passes._pivots import without_pivots
 from discreet.query.passes._quantiles import QUANTILE_NAMES
 from discreet.query.passes._windows import FIRST_ROWS, RANKS, SHIFTS, TOTALS, check_windows
 from discreet.query.relations._nodes import (
@@ -82,10 +84,12 @@ from discreet.query.results._serialize import (
     release_digests,
     values_digest,
 )
+from discreet.query.results._words import answer_words
 from discreet.query.suggest._plan import Suggest, SuggestionPlan, key_level, plan_suggestion
 from discreet.query.suggest._suggestion import Suggestion
 
 __all__ = [
+    "ALL_NOISE",
     "ARROW",
     "FIRST_ROWS",
     "FUNCTIONS",
@@ -166,6 +170,7 @@ __all__ = [
     "Total",
     "answer_from_stored",
     "answer_to_stored",
+    "answer_words",
     "assume_rows",
     "assuming",
     "bars_digest",
@@ -185,6 +190,7 @@ __all__ = [
     "evaluate",
     "expand_references",
     "find_function",
+    "footnotes",
     "format_parts",
     "ibis_table",
     "integer_literal",
@@ -231,4 +237,5 @@ __all__ = [
     "verify_query_loss",
     "walked",
     "with_spend",
+    "without_pivots",
 ]

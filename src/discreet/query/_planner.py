@@ -37,6 +37,7 @@ from discreet.query.passes._extract_aggregates import extract_aggregates
 from discreet.query.passes._grouping_sets import extract_groupings, grouping_sets, spell_grouping_sets
 from discreet.query.passes._names import Scope, expand_references, resolve_names
 from discreet.query.passes._outer_select import flattened, peeled
+from discreet.query.passes._pivots import without_pivots
 from discreet.query.passes._quantiles import spell_quantiles
 from discreet.query.passes._windows import check_windows, is_window_function
 from discreet.query.relations._binder import Binder
@@ -84,7 +85,7 @@ def make_plan(query: Query, policy: Policy, spend: Loss | None = None, read: Rea
     buy the query.
     """
     with refusals():
-        return _make_plan(parse(text_of(query)), policy, spend, read)
+        return _make_plan(without_pivots(parse(text_of(query)), policy), policy, spend, read)
 
 
 @with_room

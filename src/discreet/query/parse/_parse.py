@@ -41,7 +41,7 @@ _MAX_SELECTS = 64
 _NO_LEVEL = (exp.Paren, exp.If)
 """Parentheses, and the branches of CASE, which are parts of it."""
 _LITERALS = (exp.ByteString, exp.HexString, exp.BitString, exp.RawString, exp.National, exp.UnicodeString)
-_BEGINNINGS = {"SELECT", "WITH", "FROM", "(", "VALUES", "TABLE"}
+_BEGINNINGS = {"SELECT", "WITH", "FROM", "(", "VALUES", "TABLE", "PIVOT"}
 _STATEMENTS = {
     *("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "ALTER", "DROP", "ATTACH", "DETACH", "USE", "COPY"),
     *(
@@ -58,7 +58,7 @@ _STATEMENTS = {
         "COMMIT",
         "ROLLBACK",
     ),
-    *("VACUUM", "ANALYZE", "CHECKPOINT", "COMMENT", "GRANT", "PIVOT", "UNPIVOT"),
+    *("VACUUM", "ANALYZE", "CHECKPOINT", "COMMENT", "GRANT", "UNPIVOT"),
 }
 _CLAUSES = {"expressions", "from_", "where", "group", "having", "qualify", "order", "limit", "offset"}
 _UNDERSTOOD = {
@@ -136,6 +136,9 @@ def _parsed(text: str, *, parameters: bool) -> exp.Query:
     select = statements[0]
     while isinstance(select, exp.Subquery) and not any(value for key, value in select.args.items() if key != "this"):
         select = select.this
+    if isinstance(select, exp.Pivot):
+        around = select.args.pop("with_", None)
+        select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=select)), with_=around)
     if not isinstance(select, exp.Select | exp.SetOperation):
         name = type(select).__name__.upper()
         raise refuse(name, name)
@@ -201,7 +204,7 @@ def _check_statement(tokens: list[Token]) -> None:
     if len(begins) != 1:
         raise QueryError(f"give exactly one statement, got {len(begins)}. {SUPPORTED}")
     word = tokens[begins[0]].text.upper()
-    if word in _STATEMENTS or because(word) is not None:
+    if word in _STATEMENTS or (word not in _BEGINNINGS and because(word) is not None):
         raise refuse(word, word if because(word) is not None else "INSERT")
     if word not in _BEGINNINGS:
         raise QueryError(
