@@ -37,6 +37,7 @@ _OF_WINDOWS = (*RANKS, *SHIFTS, *FIRST_ROWS)
 _PARTS = (
     *(exp.From, exp.Where, exp.Group, exp.Having, exp.Qualify, exp.Order, exp.Ordered, exp.Limit, exp.Offset),
     *(exp.Alias, exp.TableAlias, exp.Identifier, exp.Column, exp.Star, exp.Literal, exp.Boolean, exp.Null),
+    exp.IntDiv,
     *(exp.Paren, exp.Tuple, exp.Distinct, exp.Window, exp.WindowSpec, exp.Filter, exp.Exists, exp.Any, exp.All),
     *(exp.In, exp.If, exp.DataType, exp.Var, exp.Interval, exp.Rollup, exp.Cube, exp.GroupingSets),
 )

@@ -76,10 +76,14 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What the items of a SELECT may name; `merged` are the columns that USING or NATURAL makes one of two."""
+    """What the items of a SELECT may name, those of the query around it (`outer`) included.
+
+    `merged` are the columns that USING or NATURAL makes one of two.
+    """
 
     sources: Sequence[_Source]
     merged: frozenset[str]
+    outer: _Scope | None = None
 
     def find(self, column: exp.Column) -> tuple[int, int] | None:
         """The source of a column and its place there; None where that is not sure."""
@@ -106,12 +110,17 @@ class _Scope:
         for each in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
             if isinstance(each, exp.AggFunc | exp.Window | exp.Query):
                 return True
-            if isinstance(each, exp.Column):
-                places = self._places(each)
-                one = len(places) == 1 or (places and not each.table and each.name.casefold() in self.merged)
-                if not one or any(self.output(place).noisy for place in places):
-                    return True
+            if isinstance(each, exp.Column) and self._is_noisy_column(each):
+                return True
         return False
+
+    def _is_noisy_column(self, column: exp.Column) -> bool:
+        """Whether noise may be part of a column; of one that is not known, it may."""
+        places = self._places(column)
+        if not places:
+            return self.outer is None or self.outer._is_noisy_column(column)
+        one = len(places) == 1 or (not column.table and column.name.casefold() in self.merged)
+        return not one or any(self.output(place).noisy for place in places)
 
 
 @dataclass(slots=True)
@@ -119,6 +128,9 @@ class _Tracer:
     split: Split
     picks: bool = False
     _scopes: dict[int, _Scope] = field(default_factory=dict[int, _Scope])
+    _outer: _Scope | None = None
+    _outputs: dict[int, list[Output]] = field(default_factory=dict[int, list[Output]])
+    _copies: list[exp.Expr] = field(default_factory=list[exp.Expr])
     _cells: int = 0
 
     def outputs(self, query: exp.Expr) -> list[Output]:
@@ -128,7 +140,9 @@ class _Tracer:
         if isinstance(query, exp.SetOperation):
             return self._of_set(query)
         assert isinstance(query, exp.Select)
-        return self._stored(query) or self._of_select(query)
+        if id(query) not in self._outputs:
+            self._outputs[id(query)] = self._stored(query) or self._of_select(query)
+        return self._outputs[id(query)]
 
     def attach(self, query: exp.Expr, places: Sequence[int]) -> list[str]:
         """Put the cells of some outputs behind the columns of a query, and give their names."""
@@ -143,8 +157,8 @@ class _Tracer:
         assert isinstance(query, exp.Select)
         scope, names = self._scopes.get(id(query)), list[str]()
         wanted: dict[int, list[int]] = {}
-        items = [query.expressions[i].unalias().unnest() for i in places]
-        shown = [_shown(item) for item in items]
+        items = [query.expressions[i].unalias() for i in places]
+        shown = [_shown(item.unnest()) for item in items]
         ends = [scope.find(column) if scope is not None and column is not None else None for column in shown]
         for end in ends:
             if end is not None and scope is not None and scope.output(end).columns:
@@ -158,8 +172,11 @@ class _Tracer:
         for item, end in zip(items, ends, strict=True):
             if scope is None:
                 cell: exp.Expr = self._numbered(query, item)
+            elif (value := _value(item)) is not None:
+                cell = self._of_value(value)
             elif end is not None and end in below:
-                cell = _taken(item, below[end]) if isinstance(item, exp.Filter) else below[end]
+                inner = item.unnest()
+                cell = _taken(inner, below[end]) if isinstance(inner, exp.Filter) else below[end]
             else:
                 cell = exp.null() if scope.is_noisy(item) else exp.Literal.number(EXACT)
             self._cells += 1
@@ -180,6 +197,17 @@ class _Tracer:
             Output(name, name in part.noisy, frozenset({first + i}) if name in part.noisy else frozenset())
             for i, name in enumerate(part.schema.names)
         ]
+
+    def _of_value(self, value: exp.Select) -> exp.Expr:
+        """The cell of a sub-query's only value, as a sub-query of its own."""
+        alone, picks = value.copy(), self.picks
+        self._copies.append(alone)  # alive, so that no other query gets its id
+        if _table(alone) is None:
+            self.outputs(alone)
+        self.picks = picks
+        self.attach(alone, [0])
+        alone.set("expressions", alone.expressions[1:])
+        return exp.Subquery(this=alone)
 
     def _numbered(self, query: exp.Select, item: exp.Expr) -> exp.Expr:
         place = int(str(_table(query)).removeprefix("part_"))
@@ -206,9 +234,11 @@ class _Tracer:
     def _of_select(self, query: exp.Select) -> list[Output]:
         scope = self._scope(query)
         self._scopes[id(query)] = scope
+        around, self._outer = self._outer, scope
         for node in _expressions(query):
             for inner in _sub_queries(node):
                 self.outputs(inner)
+        self._outer = around
         query.set("expressions", list(self._written(query, scope)))
         self._note_picks(query, scope)
         grouped = query.args.get("group") is not None or any(map(_aggregates, _expressions(query)))
@@ -217,6 +247,10 @@ class _Tracer:
         outputs: list[Output] = []
         for item in query.expressions:
             inner = item.this.unnest()
+            if (value := _value(item.this)) is not None and traced and not grouped:
+                one = self.outputs(value)[0]
+                outputs.append(replace(one, name=item.alias))
+                continue
             place = scope.find(column) if (column := _shown(inner)) is not None else None
             taken = isinstance(inner, exp.Filter)
             columns = (
@@ -228,13 +262,13 @@ class _Tracer:
     def _scope(self, query: exp.Select) -> _Scope:
         source = query.args.get("from_")
         if source is None:
-            return _Scope((), frozenset())
+            return _Scope((), frozenset(), self._outer)
         sources, merged = [self._source(source.this)], set[str]()
         joins = [*(source.this.args.get("joins") or ()), *(query.args.get("joins") or ())]
         for join in joins:
             right = self._source(join.this)
             on, using = join.args.get("on"), [each.name.casefold() for each in join.args.get("using") or ()]
-            both = _Scope((*sources, right), frozenset(merged))
+            both = _Scope((*sources, right), frozenset(merged), self._outer)
             if str(join.args.get("method") or "").upper() == "NATURAL":
                 left = {output.name.casefold() for each in sources for output in each.outputs}
                 using = [output.name.casefold() for output in right.outputs if output.name.casefold() in left]
@@ -247,7 +281,7 @@ class _Tracer:
                 continue
             merged.update(using)
             sources.append(right)
-        return _Scope(tuple(sources), frozenset(merged))
+        return _Scope(tuple(sources), frozenset(merged), self._outer)
 
     def _source(self, node: exp.Expr) -> _Source:
         assert isinstance(node, exp.Subquery)
@@ -308,6 +342,13 @@ def _reads_parts(node: exp.Expr) -> bool:
 
 def _is_public(query: exp.Expr) -> bool:
     return not _reads_parts(query)
+
+
+def _value(item: exp.Expr) -> exp.Select | None:
+    """The sub-query that an item is, in the place of a value, if its cell can be asked for in the same way."""
+    inner = item.unnest() if isinstance(item, exp.Subquery) else None
+    plain = isinstance(inner, exp.Select) and not inner.args.get("order") and len(inner.expressions) == 1
+    return inner if plain and isinstance(inner, exp.Select) and not isinstance(inner.expressions[0], exp.Star) else None
 
 
 def _group_args(query: exp.Select, name: str) -> list[exp.Expr]:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.policy import Key, Policy
 from discreet.query._public_keys import ReadPublic
-from discreet.query.measures._bounded import BoundedAggregate, GroupKey
+from discreet.query.measures._bounded import BoundedAggregate, GroupKey, order_of
 from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.relations._columns import Columns
 
@@ -54,4 +54,4 @@ def read_rows(policy: Policy, table: str, columns: Sequence[str], read: ReadPubl
             f"the public table {table} has texts of {HELD_TEXT} characters or more, which are not read beside "
             "releases; leave out that column"
         )
-    return rows
+    return sorted(rows, key=lambda row: [order_of(value) for value in row])
