@@ -21,10 +21,11 @@ from suite.moves import beyond
 
 import discreet as dp
 import discreet.session
+from discreet.combined import plan_statement
 from discreet.engines.duckdb import DuckDB
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Group, Plan, make_plan, public_reader
+from discreet.query import BoundedAggregate, Group, Plan, public_reader
 from discreet.session import Session
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -64,10 +65,10 @@ def sessions() -> Iterator[dict[str, Session]]:
 
     @lru_cache(maxsize=4)
     def planned(query: str, spend: dp.Loss | None) -> Plan:
-        return make_plan(query, policy, spend, public_reader(_engine(opened["typed"])))
+        return plan_statement(query, policy, spend, public_reader(_engine(opened["typed"])))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(discreet.session, "make_plan", lambda query, _, spend, __: planned(query, spend))
+        patch.setattr(discreet.session, "plan_statement", lambda query, _, spend, __, bias: planned(query, spend))
         yield opened
     for session in opened.values():
         session.close()

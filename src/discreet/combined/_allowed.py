@@ -82,7 +82,7 @@ def check_rest(rest: exp.Query) -> None:
             if not isinstance(node.parent, exp.Window):
                 raise refuse(f"{node.sql(dialect='duckdb')} without OVER", node)
         elif not isinstance(node, (*_PARTS, *_SETS, *_CLAUSES)) and find_function(node) is None:
-            raise refusal(node)
+            raise refuse(node.sql(dialect="duckdb"), node) if isinstance(node, exp.AggFunc) else refusal(node)
 
 
 def _check_join(join: exp.Join) -> None:

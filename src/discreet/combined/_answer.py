@@ -81,9 +81,9 @@ def _answer(
         )
         linear = bool(used) and all(part.picked is None and part.shape(each).linear for part, each in used)
         shapes[name] = ErrorShape({}, linear=linear, cap=None)
-    kept = {name: column for name, column in traced.items() if name in shapes}
+    shown = {name: column for name, column in traced.items() if name in shapes}
     picked = None if shared is None else 1 / shared
-    return CombinedAnswer(table, shapes, picked=picked, cells=kept, parts=tuple(parts))
+    return CombinedAnswer(table, shapes, picked=picked, cells=shown, parts=tuple(parts))
 
 
 def combined_to_stored(answer: CombinedAnswer) -> tuple[dict[str, Any], list[Any]]:

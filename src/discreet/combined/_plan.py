@@ -297,7 +297,7 @@ def _read_tables(parted: Split, policy: Policy) -> tuple[PublicTable, ...]:
             if (kind := declared.columns[name].type) not in READABLE:
                 raise QueryError(
                     f"{name} of the public table {table.name} is a {kind}; beside releases whole numbers, texts, truth "
-                    "values, dates and timestamps are read: leave it out, or use it in a query of its own"
+                    "values, dates and timestamps are read: write the query without it"
                 )
         for source in _sources_of(parted.rest, public_name(place)):
             left = [item for item in source.expressions if item.alias in used or not item.this.name.startswith("c")]

@@ -85,11 +85,11 @@ def _run(sql: str, tables: Mapping[str, pa.Table], *, seconds: float, strict: bo
                 if rows > _MOST_ROWS:
                     return None
                 batches.append(batch)
-            found = pa.Table.from_batches(batches, reader.schema)
+            result = pa.Table.from_batches(batches, reader.schema)
         finally:
             timer.cancel()
-    names = [f"c{i}" for i in range(found.num_columns)]
-    return pa.table([_plain(found.column(i), field) for i, field in enumerate(found.schema)], names=names)
+    names = [f"c{i}" for i in range(result.num_columns)]
+    return pa.table([_plain(result.column(i), field) for i, field in enumerate(result.schema)], names=names)
 
 
 def _plain(column: Any, field: pa.Field[Any]) -> Any:
@@ -120,5 +120,5 @@ def _example(schema: pa.Schema, rows: int) -> pa.Table:
 
 def _problem(error: Exception) -> str:
     """DuckDB's complaint in one line, without what it says of its own catalogue."""
-    first = str(error).split("\n\n")[0].replace("\n", " ")
+    first = str(error).split("\n\n")[0].replace("\n", " ").split(" Candidate")[0].split("Did you mean")[0].strip()
     return f"{first[:300]}; write it otherwise, or compute with the releases"

@@ -81,7 +81,8 @@ def split(query: exp.Query, policy: Policy, read: ReadPublic | None) -> Split:
             raise
         raise NoRelease(str(error)) from None
     if not splitter.parts:
-        raise NoRelease("the query reads public tables alone, which need no privacy: read them directly")
+        error = QueryError if isinstance(query, exp.SetOperation) else NoRelease
+        raise error("the query reads public tables alone, which need no privacy: read them directly")
     return Split(tuple(splitter.parts), tuple(splitter.tables.values()), rest)
 
 
@@ -131,7 +132,7 @@ class _Splitter:
             raise refuse(type(node).__name__.upper(), type(node).__name__.upper())
         for name, each in inside.items():
             if known.get(name) is not each and id(each) not in self._used:
-                raise QueryError(f"WITH {each.name} is never read; leave it out")
+                raise QueryError(f"WITH {each.name} is never read; write the query without it")
         return new
 
     def _of_set(self, node: exp.SetOperation, inside: _Known) -> exp.Query:

@@ -103,6 +103,10 @@ class _Scope:
     def output(self, place: tuple[int, int]) -> Output:
         return self.sources[place[0]].outputs[place[1]]
 
+    def knows(self, column: exp.Column) -> bool:
+        """Whether a column has the name of one here, or around."""
+        return bool(self._places(column)) or (self.outer is not None and self.outer.knows(column))
+
     def is_noisy(self, node: exp.Expr) -> bool:
         """Whether noise may be part of an expression, or of which rows it is computed from."""
         if all(_is_public(source.query) for source in self.sources) and not _reads_parts(node):
@@ -110,15 +114,15 @@ class _Scope:
         for each in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
             if isinstance(each, exp.AggFunc | exp.Window | exp.Query):
                 return True
-            if isinstance(each, exp.Column) and self._is_noisy_column(each):
+            if isinstance(each, exp.Column) and self.is_noisy_column(each):
                 return True
         return False
 
-    def _is_noisy_column(self, column: exp.Column) -> bool:
+    def is_noisy_column(self, column: exp.Column) -> bool:
         """Whether noise may be part of a column; of one that is not known, it may."""
         places = self._places(column)
         if not places:
-            return self.outer is None or self.outer._is_noisy_column(column)
+            return self.outer is None or self.outer.is_noisy_column(column)
         one = len(places) == 1 or (not column.table and column.name.casefold() in self.merged)
         return not one or any(self.output(place).noisy for place in places)
 
@@ -240,6 +244,7 @@ class _Tracer:
                 self.outputs(inner)
         self._outer = around
         query.set("expressions", list(self._written(query, scope)))
+        _check_names(query, scope)
         self._note_picks(query, scope)
         grouped = query.args.get("group") is not None or any(map(_aggregates, _expressions(query)))
         sets = [each for name in ("rollup", "cube", "grouping_sets") for each in _group_args(query, name)]
@@ -334,6 +339,21 @@ def _table(query: exp.Expr) -> str | None:
     """The table of a part, or the public one, that a SELECT names itself; None for any other."""
     source = query.args.get("from_") if isinstance(query, exp.Select) else None
     return source.this.name if source is not None and isinstance(source.this, exp.Table) else None
+
+
+def _check_names(query: exp.Select, scope: _Scope) -> None:
+    """Raise `QueryError` for a column that is neither read nor the name of another."""
+    aliases = {item.alias.casefold() for item in query.expressions}
+    for node in _expressions(query):
+        for each in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
+            if not isinstance(each, exp.Column) or isinstance(each.this, exp.Star) or scope.knows(each):
+                continue
+            if each.table or each.name.casefold() not in aliases:
+                names = dict.fromkeys(output.name for source in scope.sources for output in source.outputs)
+                known = f"it has {', '.join(names)}" if names else "it has none"
+                raise QueryError(
+                    f"the query over the released rows reads no column {each.sql(dialect='duckdb')}; {known}"
+                )
 
 
 def _reads_parts(node: exp.Expr) -> bool:
