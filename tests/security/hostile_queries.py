@@ -171,15 +171,18 @@ _OVER_RELEASES = (
     "SELECT name FROM patients GROUP BY name HAVING COUNT(*) > 0 INTERSECT SELECT 'Victoria Victim'",
     "SELECT COUNT(*) FROM (SELECT note, COUNT(*) AS n FROM patients GROUP BY note)",
     (
-        "WITH r AS (SELECT city, SUM(cost) AS s FROM patients GROUP BY city) SELECT city, s FROM r WHERE s = (SELECT MAX(s) FROM r)"
+        "WITH r AS (SELECT city, SUM(cost) AS s FROM patients GROUP BY city) SELECT city, s FROM r WHERE s "
+        "= (SELECT MAX(s) FROM r)"
         " OR city IN (SELECT city FROM r WHERE s > 900) LIMIT 9"
     ),
     (
-        "SELECT 1 / (n - n) AS a, n // 0 AS b, CAST(city AS INT) AS c, n * 9223372036854775807 AS d, SQRT(-n) AS e FROM "
+        "SELECT 1 / (n - n) AS a, n // 0 AS b, CAST(city AS INT) AS c, n * 9223372036854775807 AS d, "
+        "SQRT(-n) AS e FROM "
         "(SELECT city, COUNT(*) AS n FROM patients GROUP BY city UNION ALL SELECT 'x', 1)"
     ),
     (
-        "SELECT SUM(n) * 9223372036854775807 * 9223372036854775807 AS big FROM (SELECT city, COUNT(*) AS n FROM patients "
+        "SELECT SUM(n) * 9223372036854775807 * 9223372036854775807 AS big FROM (SELECT city, COUNT(*) AS n "
+        "FROM patients "
         "GROUP BY city)"
     ),
     (

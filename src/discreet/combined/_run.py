@@ -70,7 +70,7 @@ def rehearse(sql: str, tables: Mapping[str, tuple[pa.Schema, bool]]) -> pa.Schem
 
 
 def _run(sql: str, tables: Mapping[str, pa.Table], *, seconds: float, strict: bool) -> pa.Table | None:
-    with duckdb.connect(":memory:", config=_SETTINGS) as connection:
+    with duckdb.connect(":memory:", read_only=False, config=_SETTINGS) as connection:  # its own: settings are locked
         for name, table in tables.items():
             connection.register(name, table)
         for setting in _LOCKED:
