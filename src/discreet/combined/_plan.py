@@ -9,7 +9,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from discreet.combined._allowed import check_rest, total_sql
-from discreet.combined._run import rehearse
+from discreet.combined._answer import CombinedAnswer, combine
+from discreet.combined._run import rehearse, run_rest
 from discreet.combined._split import NUMBER, PublicTable, Split, part_name, public_name, split
 from discreet.combined._trace import Output, trace
 from discreet.errors import ParameterError, QueryError
@@ -18,6 +19,8 @@ from discreet.privacy import Loss, in_words, to_json
 from discreet.query import (
     ARROW,
     READABLE,
+    Answer,
+    Group,
     Plan,
     PlanTable,
     ReadPublic,
@@ -144,6 +147,23 @@ class CombinedPlan(Plan):
             "spend_for is for a query that is one release; ask it of each of plan.parts, which share the spend evenly"
         )
 
+    def finish(self, noisy: Sequence[Sequence[Group]]) -> CombinedAnswer:
+        """The answer from the groups of each level of each part that have had their noise: post-processing."""
+        return self.combined(noisy, {})[0]
+
+    def combined(self, noisy: Sequence[Sequence[Group]], tables: Mapping[str, pa.Table]) -> tuple[CombinedAnswer, bool]:
+        """The answer, with the rows of the public `tables` beside the parts, and whether the rest could be computed."""
+        answers, first = list[Answer](), 0
+        for part in self.parts:
+            answers.append(part.finish(noisy[first : first + len(part.levels)]))
+            first += len(part.levels)
+        released = {part_name(i): _part_table(each.table, self.parts[i].schema) for i, each in enumerate(answers)}
+        rows, width = run_rest(self.rest, {**released, **tables}), len(self.schema)
+        values = self.schema.empty_table() if rows is None else pa.table(rows.columns[:width], schema=self.schema)
+        behind = [pa.array([], pa.int64())] * len(self.cells) if rows is None else rows.columns[width:]
+        cells = dict(zip(self.cells, behind, strict=True))
+        return combine(values, self.noisy, cells, answers, picks=self.picks), rows is not None
+
     def table(self, level: float = 0.95) -> PlanTable:
         """A row for each column of the answer: what it is, and its error at `level`."""
         level = check_level(level)
@@ -250,7 +270,7 @@ def _with_spend(plan: CombinedPlan, spend: Loss) -> CombinedPlan:
     return replace(plan, parts=parts, levels=tuple(level for part in parts for level in part.levels), spend=spend)
 
 
-def part_table(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+def _part_table(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """The released rows of a part as the rest reads them: its columns by their places, and the number of each row."""
     names = [f"c{i}" for i in range(rows.num_columns)]
     return pa.table([*rows.cast(schema).columns, pa.array(range(rows.num_rows), pa.int64())], names=[*names, NUMBER])

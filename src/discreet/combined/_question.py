@@ -9,16 +9,14 @@ from typing import Any, Literal
 import pyarrow as pa
 from sqlglot import exp
 
-from discreet.combined._answer import CombinedAnswer, combine, combined_to_stored
-from discreet.combined._plan import CombinedPlan, combined_plan, part_table, public_schemas
+from discreet.combined._answer import CombinedAnswer, combined_to_stored
+from discreet.combined._plan import CombinedPlan, combined_plan, public_schemas
 from discreet.combined._release import CombinedRelease
-from discreet.combined._run import run_rest
-from discreet.combined._split import NoRelease, part_name
+from discreet.combined._split import NoRelease
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, to_json
 from discreet.query import (
-    Answer,
     Plan,
     PreparedSQL,
     Query,
@@ -128,19 +126,8 @@ class PreparedCombined:
 
     def answer(self, context: ReleaseContext) -> Release:
         """The releases from noisy groups, one after the other, and what is computed from them."""
-        plan, groups = self.plan, noisy_groups(self.plan.levels, context)
-        answers, first = list[Answer](), 0
-        for part in plan.parts:
-            answers.append(part.finish(groups[first : first + len(part.levels)]))
-            first += len(part.levels)
-        tables = {part_name(i): part_table(each.table, plan.parts[i].schema) for i, each in enumerate(answers)}
-        rows = run_rest(plan.rest, {**tables, **self.tables})
-        width = len(plan.schema)
-        values = plan.schema.empty_table() if rows is None else pa.table(rows.columns[:width], schema=plan.schema)
-        behind = [pa.array([], pa.int64())] * len(plan.cells) if rows is None else rows.columns[width:]
-        cells = dict(zip(plan.cells, behind, strict=True))
-        answer = combine(values, plan.noisy, cells, answers, picks=plan.picks)
-        statement = self._stated(context.policy, answer, complete=rows is not None)
+        answer, complete = self.plan.combined(noisy_groups(self.plan.levels, context), self.tables)
+        statement = self._stated(context.policy, answer, complete=complete)
         return CombinedRelease(answer, self.loss, context.certify(statement))
 
     def read(self, payload: bytes) -> Release:
