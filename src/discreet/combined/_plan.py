@@ -26,6 +26,7 @@ from discreet.query import (
     ReadPublic,
     check_level,
     level_spends,
+    public_groups,
     refusals,
     with_spend,
     without_pivots,
@@ -276,23 +277,29 @@ def _part_table(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.table([*rows.cast(schema).columns, pa.array(range(rows.num_rows), pa.int64())], names=[*names, NUMBER])
 
 
-def _part_schemas(parts: Sequence[Plan]) -> dict[str, tuple[pa.Schema, bool]]:
-    schemas: dict[str, tuple[pa.Schema, bool]] = {}
+def _part_schemas(parts: Sequence[Plan]) -> dict[str, tuple[pa.Schema, int]]:
+    schemas: dict[str, tuple[pa.Schema, int]] = {}
     for place, part in enumerate(parts):
         fields = [pa.field(f"c{i}", each.type) for i, each in enumerate(part.schema)]
-        alone = len(part.levels) == 1 and not part.levels[0].bounded.keys
-        schemas[part_name(place)] = pa.schema([*fields, pa.field(NUMBER, pa.int64())]), alone
+        schemas[part_name(place)] = pa.schema([*fields, pa.field(NUMBER, pa.int64())]), _example_rows(part)
     return schemas
 
 
-def public_schemas(tables: Sequence[PublicTable], policy: Policy) -> dict[str, tuple[pa.Schema, bool]]:
+def _example_rows(part: Plan) -> int:
+    """How many rows a release surely has if these are few; one where a filter or LIMIT may leave one alone."""
+    if any(part.select.args.get(name) for name in ("having", "qualify", "limit")):
+        return 1
+    return min(3, sum(public_groups(level.bounded.keys) or 3 for level in part.levels))
+
+
+def public_schemas(tables: Sequence[PublicTable], policy: Policy) -> dict[str, tuple[pa.Schema, int]]:
     """The schemas of the public tables, by what the rest calls them."""
-    schemas: dict[str, tuple[pa.Schema, bool]] = {}
+    schemas: dict[str, tuple[pa.Schema, int]] = {}
     for place, table in enumerate(tables):
         declared = policy.tables[table.name].columns
         every = list(declared)
         fields = [pa.field(f"c{every.index(name)}", ARROW[declared[name].type]) for name in table.columns]
-        schemas[public_name(place)] = pa.schema(fields), False
+        schemas[public_name(place)] = pa.schema(fields), 3
     return schemas
 
 

@@ -29,7 +29,6 @@ _LOCKED = (
     "SET python_enable_replacements = false",
     "SET temp_directory = ''",
     "SET enable_progress_bar = false",
-    "SET scalar_subquery_error_on_multiple_rows = {strict}",
     "SET TimeZone = 'UTC'",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
@@ -50,31 +49,35 @@ def run_rest(sql: str, tables: Mapping[str, pa.Table]) -> pa.Table | None:
     Post-processing: costs nothing. It may use a gigabyte and a minute.
     """
     try:
-        return _run(sql, tables, seconds=_SECONDS, strict=False)
+        return _run(sql, tables, seconds=_SECONDS)
     except (duckdb.Error, pa.ArrowException, MemoryError):
         return None
 
 
-def rehearse(sql: str, tables: Mapping[str, tuple[pa.Schema, bool]]) -> pa.Schema:
+def rehearse(sql: str, tables: Mapping[str, tuple[pa.Schema, int]]) -> pa.Schema:
     """The names and types of a query's columns. Raises `QueryError` for what DuckDB refuses, or fails on example rows.
 
-    Of each table there are the schema, and whether it has one row alone. Examples are the ends of each type and null.
+    Of each table there are the schema, and how many rows it surely has if these are few, else 3. Examples are the ends
+    of each type and null.
     """
-    examples = {name: _example(schema, 1 if alone else 3) for name, (schema, alone) in tables.items()}
+    examples = {name: _example(schema, rows) for name, (schema, rows) in tables.items()}
     try:
-        result = _run(sql, examples, seconds=_REHEARSAL_SECONDS, strict=True)
+        result = _run(sql, examples, seconds=_REHEARSAL_SECONDS)
     except (duckdb.Error, pa.ArrowException, MemoryError) as error:
         raise QueryError(f"the query over the released rows cannot be run: {_problem(error)}") from None
-    assert result is not None
+    if result is None:
+        raise QueryError(
+            f"the query over the released rows makes more than {_MOST_ROWS:,} rows; write a condition that joins them"
+        )
     return result.schema
 
 
-def _run(sql: str, tables: Mapping[str, pa.Table], *, seconds: float, strict: bool) -> pa.Table | None:
+def _run(sql: str, tables: Mapping[str, pa.Table], *, seconds: float) -> pa.Table | None:
     with duckdb.connect(":memory:", read_only=False, config=_SETTINGS) as connection:  # its own: settings are locked
         for name, table in tables.items():
             connection.register(name, table)
         for setting in _LOCKED:
-            connection.execute(setting.format(strict=str(strict).lower()))
+            connection.execute(setting)
         timer = threading.Timer(seconds, connection.interrupt)
         timer.start()
         try:

@@ -177,7 +177,7 @@ class _Tracer:
             if scope is None:
                 cell: exp.Expr = self._numbered(query, item)
             elif (value := _value(item)) is not None:
-                cell = self._of_value(value)
+                cell = self._of_value(value, scope)
             elif end is not None and end in below:
                 inner = item.unnest()
                 cell = _taken(inner, below[end]) if isinstance(inner, exp.Filter) else below[end]
@@ -202,13 +202,13 @@ class _Tracer:
             for i, name in enumerate(part.schema.names)
         ]
 
-    def _of_value(self, value: exp.Select) -> exp.Expr:
+    def _of_value(self, value: exp.Select, scope: _Scope) -> exp.Expr:
         """The cell of a sub-query's only value, as a sub-query of its own."""
         alone, picks = value.copy(), self.picks
         self._copies.append(alone)  # alive, so that no other query gets its id
-        if _table(alone) is None:
-            self.outputs(alone)
-        self.picks = picks
+        around, self._outer = self._outer, scope
+        self.outputs(alone)
+        self._outer, self.picks = around, picks
         self.attach(alone, [0])
         alone.set("expressions", alone.expressions[1:])
         return exp.Subquery(this=alone)
