@@ -16,7 +16,7 @@ from discreet.errors import QueryError
 
 __all__ = ["rehearse", "run_rest"]
 
-_SECONDS, _REHEARSAL_SECONDS = 60.0, 10.0
+_SECONDS, _REHEARSAL_SECONDS = 60.0, 2.0
 _MOST_ROWS = 1_000_000
 _BATCH = 65_536
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {

@@ -21,9 +21,9 @@ NUMBER = "row"
 """The column of a part's table that numbers its rows."""
 
 _MOST_PARTS = 16
-_MOST_TRIES = 100
-_MOST_NODES = 20_000
-"""What stands in the place of a common table expression is written out wherever it is named."""
+_MOST_TRIED = 10_000
+_MOST_NODES = 5_000
+"""Of sub-queries that are tried as releases, all together, and of what is written out in place of names of WITH."""
 
 
 class NoRelease(QueryError):
@@ -111,7 +111,7 @@ class _Splitter:
     parts: list[Plan] = field(default_factory=list[Plan])
     tables: dict[str, PublicTable] = field(default_factory=dict[str, PublicTable])
     _places: dict[str, int] = field(default_factory=dict[str, int])
-    _tries: int = 0
+    _tried: int = 0
     _nodes: int = 0
     _named: dict[int, tuple[exp.Expr, _Known]] = field(default_factory=dict[int, tuple[exp.Expr, _Known]])
     _reached: dict[int, _Reach] = field(default_factory=dict[int, _Reach])
@@ -163,8 +163,8 @@ class _Splitter:
 
     def _part(self, select: exp.Select) -> int | QueryError:
         """The place of a release among the parts, or why it is none."""
-        self._tries += 1
-        if self._tries > _MOST_TRIES:
+        self._tried += sum(1 for _ in select.walk())
+        if self._tried > _MOST_TRIED:
             raise QueryError("the query has too many sub-queries to look for releases among them; write fewer")
         try:
             plan = plan_select(select, self.policy, self.read)
