@@ -136,6 +136,20 @@ def test_the_rest_that_fails_leaves_the_parts(monkeypatch: pytest.MonkeyPatch) -
     assert verify_loss(release.certificate) is None
 
 
+def test_what_has_no_value_is_null(session: Session) -> None:
+    values = (
+        "9223372036854775807 + n", "n * 9223372036854775807", "-9223372036854775807 - n", "n // 0", "n % 0", "n / 0",
+        "SQRT(-1 - ABS(n))", "LN(n - n)", "CAST(k AS INT)", "CAST(k AS DATE)", "1e308 * 1e308 * n",
+        "POWER(10, n * 1000)", "DATE '9999-12-31' + INTERVAL 400 DAY", "DATE '0001-01-01' - INTERVAL 400 DAY",
+        "CAST(DATE '9999-12-31' + INTERVAL 400 DAY AS DATE)", "DATE_TRUNC('year', DATE '9999-12-31' + INTERVAL 9 DAY)",
+    )  # fmt: skip
+    for value in values:
+        release = session.sql(f"SELECT {value} AS v FROM ({UNION})", dp.pure(1))
+        assert isinstance(release, CombinedRelease)
+        assert release.complete, value
+        assert release.to_arrow()["v"].null_count == 4, value
+
+
 def test_time_and_rows_have_a_limit(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = {"part_0": pa.table({"c0": range(2_000)})}
     assert _run.run_rest("SELECT a.c0 FROM part_0 a, part_0 b", tables) is None

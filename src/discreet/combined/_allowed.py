@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from discreet.combined._split import NUMBER
 from discreet.errors import QueryError
 from discreet.query import (
     FIRST_ROWS,
@@ -137,13 +138,20 @@ def _tried(tree: exp.Expr) -> None:
     below = [tree]
     while below:
         for child in list(below.pop().iter_expressions()):
-            if isinstance(child, _MAY_FAIL) and not isinstance(child.this, exp.Interval):
+            if isinstance(child, _MAY_FAIL) and not _is_safe(child):
                 if child.find(*_NO_TRY) is None:
                     child.replace(exp.Try(this=child.copy()))
                     continue
                 if isinstance(child, exp.Mul):
                     child.set("this", exp.cast(child.this, "DOUBLE"))
             below.append(child)
+
+
+def _is_safe(node: exp.Expr) -> bool:
+    """Whether a node is an interval, a negative constant, or the number of a row and a constant."""
+    inner = node.args.get("this")
+    constant = isinstance(inner, exp.Interval) or (isinstance(node, exp.Neg) and isinstance(inner, exp.Literal))
+    return constant or (isinstance(inner, exp.Column) and inner.name == NUMBER)
 
 
 def _is_nonzero(node: exp.Expr) -> bool:

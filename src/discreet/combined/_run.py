@@ -17,8 +17,11 @@ from discreet.errors import QueryError
 __all__ = ["rehearse", "run_rest"]
 
 _SECONDS, _REHEARSAL_SECONDS = 60.0, 2.0
-_MOST_ROWS = 1_000_000
+_MOST_ROWS, _MOST_BYTES = 1_000_000, 2**27
 _BATCH = 65_536
+_DAYS = (-719_162, 2_932_896)
+_MICROSECONDS = (_DAYS[0] * 86_400 * 10**6, (_DAYS[1] + 1) * 86_400 * 10**6 - 1)
+"""The years 1 to 9999, since 1970."""
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": 1,
     "memory_limit": "1GB",
@@ -44,13 +47,13 @@ _EXAMPLES: Mapping[str, tuple[object, ...]] = {
 
 
 def run_rest(sql: str, tables: Mapping[str, pa.Table]) -> pa.Table | None:
-    """The rows of a query over these tables and nothing else; None where it fails, or has over a million rows.
+    """The rows of a query over these tables and nothing else; None where it fails, or has over a million rows or 128 MiB.
 
     Post-processing: costs nothing. It may use a gigabyte and a minute.
     """
     try:
         return _run(sql, tables, seconds=_SECONDS)
-    except (duckdb.Error, pa.ArrowException, MemoryError):
+    except (duckdb.Error, pa.ArrowException, MemoryError, OverflowError, QueryError):
         return None
 
 
@@ -67,7 +70,8 @@ def rehearse(sql: str, tables: Mapping[str, tuple[pa.Schema, int]]) -> pa.Schema
         raise QueryError(f"the query over the released rows cannot be run: {_problem(error)}") from None
     if result is None:
         raise QueryError(
-            f"the query over the released rows makes more than {_MOST_ROWS:,} rows; write a condition that joins them"
+            f"the query over the released rows makes more than {_MOST_ROWS:,} rows, or than 128 MiB; write "
+            "a condition that joins fewer of them"
         )
     return result.schema
 
@@ -82,10 +86,10 @@ def _run(sql: str, tables: Mapping[str, pa.Table], *, seconds: float) -> pa.Tabl
         timer.start()
         try:
             reader = connection.sql(sql).to_arrow_reader(_BATCH)
-            batches, rows = list[Any](), 0
+            batches, rows, size = list[Any](), 0, 0
             for batch in reader:
-                rows += batch.num_rows
-                if rows > _MOST_ROWS:
+                rows, size = rows + batch.num_rows, size + batch.nbytes
+                if rows > _MOST_ROWS or size > _MOST_BYTES:
                     return None
                 batches.append(batch)
             result = pa.Table.from_batches(batches, reader.schema)
@@ -106,14 +110,23 @@ def _plain(column: Any, field: pa.Field[Any]) -> Any:
     if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
         numbers = column.cast(pa.float64())
         return pc.if_else(pc.is_finite(numbers), numbers, None)
-    if kind in (pa.string(), pa.bool_(), pa.date32()):
+    if kind in (pa.string(), pa.bool_()):
         return column
+    if kind == pa.date32():
+        return _within(column, pa.int32(), _DAYS)
     if pa.types.is_timestamp(kind) and kind.tz is None:
-        return column.cast(pa.timestamp("us"))
+        return _within(column.cast(pa.timestamp("us")), pa.int64(), _MICROSECONDS)
     raise QueryError(
         f"{field.name} is of a type that no release has ({kind}); write a number, a text, a date or a timestamp, as "
         "DATE_DIFF('day', a, b) does"
     )
+
+
+def _within(column: Any, numbers: Any, limits: tuple[int, int]) -> Any:
+    """Dates or timestamps, with null in place of those outside the years 1 to 9999."""
+    since = column.cast(numbers)
+    first, last = (pa.scalar(limit, numbers) for limit in limits)
+    return pc.if_else(pc.and_(pc.greater_equal(since, first), pc.less_equal(since, last)), column, None)
 
 
 def _example(schema: pa.Schema, rows: int) -> pa.Table:

@@ -17,7 +17,7 @@ from discreet.query import Plan, ReadPublic, match_name, plan_select, refuse, re
 
 __all__ = ["NUMBER", "NoRelease", "PublicTable", "Split", "part_name", "public_name", "split"]
 
-NUMBER = "row"
+NUMBER = " row"
 """The column of a part's table that numbers its rows."""
 
 _MOST_PARTS = 16

@@ -217,7 +217,7 @@ class _Tracer:
         place = int(str(_table(query)).removeprefix("part_"))
         first = sum(len(each.schema.names) for each in self.split.parts[:place])
         column = first + int(item.name.removeprefix("c"))
-        return exp.Add(this=exp.column(NUMBER), expression=exp.Literal.number(column * ROWS))
+        return exp.Add(this=exp.column(NUMBER, quoted=True), expression=exp.Literal.number(column * ROWS))
 
     def _of_set(self, query: exp.SetOperation) -> list[Output]:
         left, right = self.outputs(query.this), self.outputs(query.expression)

@@ -153,7 +153,9 @@ class _Pivot:
         below = self._select(inner, self._source(), nodes[:last])
         listed = [exp.In(this=key.copy(), expressions=[each.copy() for each, _ in values]) for key, values in self.keys]
         below.set("where", exp.Where(this=exp.and_(*listed)))
-        items: list[exp.Expr] = [each.copy() for each in groups]
+        items: list[exp.Expr] = [
+            exp.alias_(column.copy(), each.name, quoted=True) for each, column in zip(self.groups, groups, strict=True)
+        ]
         for title, aggregate, when in self._columns(keys):
             items.append(_filtered(exp.Max(this=sums[aggregate].copy()), when, title))
         alias = exp.TableAlias(this=exp.to_identifier("pivoted", quoted=True))
