@@ -47,9 +47,9 @@ _EXAMPLES: Mapping[str, tuple[object, ...]] = {
 
 
 def run_rest(sql: str, tables: Mapping[str, pa.Table]) -> pa.Table | None:
-    """The rows of a query over these tables and nothing else; None where it fails, or has over a million rows or 128 MiB.
+    """The rows of a query over these tables and nothing else; None where it fails, or has over a million rows.
 
-    Post-processing: costs nothing. It may use a gigabyte and a minute.
+    Post-processing: costs nothing. It may use a gigabyte and a minute, and make 128 MiB.
     """
     try:
         return _run(sql, tables, seconds=_SECONDS)

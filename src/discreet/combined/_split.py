@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
+from discreet.combined._apart import taken_apart
 from discreet.errors import QueryError
 from discreet.policy import Policy
 from discreet.query import Plan, ReadPublic, match_name, plan_select, refuse, refuse_clauses
@@ -155,11 +156,11 @@ class _Splitter:
             if not isinstance(place, QueryError):
                 self._used |= {id(each) for each in reach.named}
                 return _selected(part_name(place), self.parts[place].schema.names)
+            if (apart := taken_apart(node)) is not None:
+                return self._over(_without_with(apart), inside)
             if any(self._is_private(table) for table in _own_tables(node) if table.name.casefold() not in inside):
                 raise place
-        new = node.copy()
-        new.set("with_", None)
-        return self._over(new, inside)
+        return self._over(_without_with(node.copy()), inside)
 
     def _part(self, select: exp.Select) -> int | QueryError:
         """The place of a release among the parts, or why it is none."""
@@ -295,6 +296,11 @@ def _closed(node: exp.Select, reach: _Reach, known: _Known) -> exp.Select:
     expressions += [] if own is None else [each.copy() for each in own.expressions]
     closed.set("with_", exp.With(expressions=expressions))
     return closed
+
+
+def _without_with(select: exp.Select) -> exp.Select:
+    select.set("with_", None)
+    return select
 
 
 def _all_named(known: _Known) -> Iterator[_Named]:

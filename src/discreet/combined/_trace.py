@@ -6,12 +6,12 @@ released, `EXACT` for a value without noise, and null for what is computed other
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from discreet.combined._apart import free_name
 from discreet.combined._split import NUMBER, Split
 from discreet.errors import QueryError
 
@@ -302,7 +302,7 @@ class _Tracer:
             inner = item.unalias()
             star = inner.this if isinstance(inner, exp.Column) else inner
             if not isinstance(star, exp.Star):
-                yield item if isinstance(item, exp.Alias) else exp.alias_(item, _name(item, taken), quoted=True)
+                yield item if isinstance(item, exp.Alias) else exp.alias_(item, free_name(item, taken), quoted=True)
                 continue
             if star.args.get("except_") or star.args.get("replace") or star.args.get("rename"):
                 raise QueryError(f"{inner.sql(dialect='duckdb')} is not supported; write the columns out")
@@ -419,14 +419,3 @@ def _sub_queries(node: exp.Expr) -> Iterator[exp.Expr]:
     for each in list(node.walk(prune=lambda inner: isinstance(inner, exp.Select | exp.SetOperation))):
         if isinstance(each, exp.Select | exp.SetOperation):
             yield each
-
-
-def _name(item: exp.Expr, taken: set[str]) -> str:
-    """The name of a column that has none, as the planner would give it."""
-    if isinstance(item, exp.Column):
-        return item.name
-    base = item.unnest().key
-    names = itertools.chain([base], (f"{base}_{i}" for i in itertools.count(2)))
-    name = next(name for name in names if name not in taken)
-    taken.add(name)
-    return name

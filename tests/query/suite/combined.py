@@ -13,7 +13,7 @@ _BY_STATUS = (
     "GROUP BY status HAVING COUNT(*) > 0"
 )
 
-COMBINED: tuple[Case, ...] = (
+_OVER: tuple[Case, ...] = (
     case("SELECT COUNT(*) FROM customers UNION ALL SELECT COUNT(*) FROM orders", "combined"),
     case(f"{_BY_CITY} UNION ALL SELECT 'all', COUNT(*) FROM customers", "combined"),
     case(
@@ -109,6 +109,44 @@ COMBINED: tuple[Case, ...] = (
         "combined",
     ),
 )
+
+_BESIDE: tuple[Case, ...] = (
+    case(
+        f"SELECT city, COUNT(*) / (SELECT COUNT(*) FROM customers) AS share FROM customers{_LISTED} "
+        f"GROUP BY city ORDER BY "
+        "share DESC",
+        "combined",
+        ordered=True,
+    ),
+    case(
+        "SELECT status, SUM({price}) AS s FROM orders[[ WHERE status IN ('open', 'paid', 'void')]] GROUP BY 1 HAVING "
+        f"COUNT(*) > (SELECT AVG(n) FROM ({_BY_CITY}))",
+        "combined",
+    ),
+    case(
+        "SELECT AVG({age}) - (SELECT AVG({age}) FROM customers WHERE city = 'Graz'), COUNT(*) FROM customers",
+        "combined",
+    ),
+    case(
+        "SELECT COUNT(*) FILTER (WHERE city = 'Graz'), COUNT(*) FILTER (WHERE city = 'graz') - (SELECT "
+        "0) FROM customers",
+        "combined",
+    ),
+    case(
+        "SELECT product, COUNT(*) AS n, (SELECT category FROM products WHERE id = product) AS category FROM items "
+        "WHERE product BETWEEN 1 AND 4 GROUP BY product ORDER BY COUNT(*) + (SELECT 1)",
+        "combined",
+        "public tables",
+    ),
+    case(
+        f"SELECT UPPER(city) AS c, RANK() OVER (ORDER BY COUNT(*)) + (SELECT COUNT(*) FROM orders) AS r "
+        f"FROM customers{_LISTED} "
+        "GROUP BY UPPER(city)",
+        "combined",
+    ),
+)
+
+COMBINED = (*_OVER, *_BESIDE)
 
 PIVOTS: tuple[Case, ...] = (
     case(

@@ -162,7 +162,7 @@ REJECTIONS = (
     rejection("SELECT COUNT(*) FROM orders a ANTI JOIN orders b ON a.price < b.price", "same person", "customers.id"),
     rejection("SELECT COUNT(*) FROM visits SEMI JOIN orders o ON o.channel = page", 'unit = "rows"'),
     rejection("SELECT COUNT(*) FROM customers WHERE vip OR id IN (SELECT customer_id FROM orders)", "OR", "LEFT JOIN"),
-    rejection("SELECT COUNT(*) FROM customers HAVING COUNT(*) > (SELECT COUNT(*) FROM regions)", "HAVING", "own"),
+    rejection("SELECT COUNT(*) FROM customers HAVING COUNT(*) > (SELECT COUNT(*) FROM regions)", "regions", "key"),
     rejection("SELECT COUNT(*) FROM customers WHERE age > (SELECT AVG(age) FROM customers)", "other people", "bind"),
     rejection("SELECT COUNT(*) FROM customers WHERE city IN (SELECT city FROM customers WHERE vip)", "same person"),
     rejection(

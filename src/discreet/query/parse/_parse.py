@@ -91,7 +91,10 @@ def parse(text: str) -> exp.Select:
     >>> parse("SELECT COUNT(*) FROM visits").sql()
     'SELECT COUNT(*) FROM visits'
     """
-    return without_named_windows(known_spellings(parsed(text)))
+    select = parse_query(text)
+    if not isinstance(select, exp.Select):
+        raise refuse(type(select).__name__.upper(), "ANSWERS")
+    return select
 
 
 def parse_query(text: str) -> exp.Query:
@@ -100,19 +103,11 @@ def parse_query(text: str) -> exp.Query:
     >>> type(parse_query("SELECT COUNT(*) FROM a UNION ALL SELECT COUNT(*) FROM b")).__name__
     'Union'
     """
-    return without_named_windows(known_spellings(_parsed(text, parameters=False)))
+    return without_named_windows(known_spellings(parsed(text)))
 
 
-def parsed(text: str, *, parameters: bool = False) -> exp.Select:
-    """What `parse` reads, spelt as it is written. With `parameters` there may be ?, $1 and :name. Raises as `parse`."""
-    select = _parsed(text, parameters=parameters)
-    if not isinstance(select, exp.Select):
-        name = type(select).__name__.upper()
-        raise refuse(name, "ANSWERS" if isinstance(select, exp.SetOperation) else name)
-    return select
-
-
-def _parsed(text: str, *, parameters: bool) -> exp.Query:
+def parsed(text: str, *, parameters: bool = False) -> exp.Query:
+    """What `parse_query` reads, spelt as it is written, perhaps with ?, $1 and :name. Raises as `parse`."""
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise QueryError(f"a query is SQL text or an Ibis expression, got {type(text).__name__}")
     try:

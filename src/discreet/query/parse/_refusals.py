@@ -70,7 +70,7 @@ REFUSED = (
         ("WINDOW", "QUALIFY", "WINDOWS"),
     ),
     Refused(
-        "sub-queries in HAVING, ORDER BY and LIMIT",
+        "sub-queries in LIMIT, and in HAVING and ORDER BY over other rows than released or public ones",
         "ask for the value in a query of its own, and write what it released in its place",
         ("SUBQUERY",),
     ),
