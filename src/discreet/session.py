@@ -6,12 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
+from discreet.combined import Statement, plan_statement, plan_under
 from discreet.engines import Engine, open_engine
 from discreet.ledger import Ledger, Request, Run, check_policy_match, open_for, spend_first
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
-from discreet.query import SQL, Plan, Query, Release, Suggest, Suggestion
-from discreet.query import assuming, ibis_table, in_dialect, make_plan, plan_records, plan_with_bias, public_reader
+from discreet.query import Plan, Query, Release, Suggest, Suggestion
+from discreet.query import ibis_table, in_dialect, plan_records, public_reader
 from discreet.rational import Number
 from discreet.records import Records
 from discreet.release import BaseRelease, Certify, MechanismQuestion, MechanismRelease, Prepared, Question, Questions
@@ -113,21 +114,18 @@ class Session:
         """Check a query and, given a spend, show its noise. Costs nothing; of data, groups of public tables are read.
 
         ``assume={"rows": n}`` is a public guess that lets `Plan.error` and `Plan.spend_for` tell the error of averages
-        too. So does an earlier release of the same query with the same bounds. `bias` and `dialect` are as in `sql`.
+        too, as an earlier release of the query does. `bias` and `dialect` are as in `sql`.
 
         Raises `QueryError` for what is not supported, `ParameterError` for a wrong spend or release.
         """
-        make, query = plan_with_bias if bias else make_plan, in_dialect(query, dialect, self._policy)
-        plan = make(query, self._policy, spend, public_reader(self._engine))
+        query = in_dialect(query, dialect, self._policy)
+        plan = plan_statement(query, self._policy, spend, public_reader(self._engine), bias=bias)
         for level in plan.all_levels:
             self._engine.accept(level.bounded)
-        return assuming(plan, assume)
+        return plan_under(plan, assume)
 
     def table(self, name: str) -> Any:
-        """An Ibis table of the policy's columns and types, to build expressions for `sql` and `plan` from.
-
-        A column that only says whose a row is has type `unknown`. Raises `QueryError`, or `MissingExtra` without Ibis.
-        """
+        """An Ibis table of the policy's columns and types, for `sql` and `plan`; `MissingExtra` without Ibis."""
         return ibis_table(self._policy, name)
 
     def prepare(self, question: Question[_R]) -> Prepared[_R]:
@@ -197,7 +195,8 @@ class Session:
 
         Raises `QueryError` for what is not supported or has no bias, and else as `answer`, as is `idempotency_key`.
         """
-        return self.answer(SQL(query, spend, bias, dialect), idempotency_key=idempotency_key)
+        statement = Statement(in_dialect(query, dialect, self._policy), spend, bias)
+        return self.answer(statement, idempotency_key=idempotency_key)
 
     def records(self, query: Query, label: str | None = None) -> Records:
         """Rows of a SELECT without aggregates, for a learner, which is charged before it reads them. Costs nothing.

@@ -13,6 +13,7 @@ from sqlglot import exp
 from discreet.audit.catalog._queries import sql_entries
 from discreet.audit.sql._entry import SqlEntry
 from discreet.audit.sql._pair import loss_between
+from discreet.combined import plan_statement
 from discreet.errors import QueryError
 from discreet.policy import load_policy
 from discreet.privacy import PureLoss, RhoLoss
@@ -26,12 +27,12 @@ from discreet.query import (
     Scan,
     SemiJoined,
     Total,
-    make_plan,
+    parse_query,
     scans,
 )
 from discreet.query.budget._noise import NoiseMechanism
 from discreet.query.measures._aggregates import KINDS
-from discreet.query.parse._parse import _CLAUSES, parse
+from discreet.query.parse._parse import _CLAUSES
 from discreet.query.relations._nodes import walked
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -55,7 +56,7 @@ BOUNDED = load_policy(
 
 def functions_of(text: str) -> set[str]:
     """The aggregate functions of a query by class, COUNT(*) apart from COUNT."""
-    found = parse(text).find_all(exp.AggFunc)
+    found = parse_query(text).find_all(exp.AggFunc)
     return {type(node).__name__ + ("(*)" if isinstance(node.this, exp.Star) else "") for node in found}
 
 
@@ -68,7 +69,7 @@ def supported_functions() -> set[str]:
             try:
                 functions = functions_of(text)
                 if not functions <= found:
-                    make_plan(text, BOUNDED)
+                    plan_statement(text, BOUNDED)
             except QueryError:
                 continue
             found |= functions
@@ -84,9 +85,9 @@ def test_every_aggregate_function_that_the_planner_takes_has_an_entry(caplog: py
 
 
 def test_every_clause_noise_currency_unit_and_relation_has_an_entry() -> None:
-    selects = [parse(entry.text) for entry in ENTRIES.values()]
+    selects = [parse_query(entry.text) for entry in ENTRIES.values()]
     assert {name for select in selects for name, value in select.args.items() if value} >= _CLAUSES
-    plans = [make_plan(entry.text, entry.policy, entry.spend) for entry in ENTRIES.values()]
+    plans = [plan_statement(entry.text, entry.policy, entry.spend) for entry in ENTRIES.values()]
     noises = [plan.levels[0].noise for plan in plans if plan.levels[0].noise is not None]
     assert {type(mechanism) for noise in noises for mechanism in noise.mechanisms} == set(get_args(NoiseMechanism))
     discovery = {type(noise.loss) for noise in noises if noise.selection is not None}
@@ -101,7 +102,7 @@ def test_every_clause_noise_currency_unit_and_relation_has_an_entry() -> None:
 
 def test_every_kind_of_statistic_has_an_entry() -> None:
     """Whatever the planner reads off sums, counts or draws from cells, with FILTER and without, over every relation."""
-    plans = [make_plan(entry.text, entry.policy) for entry in ENTRIES.values()]
+    plans = [plan_statement(entry.text, entry.policy) for entry in ENTRIES.values()]
     written = " ".join(entry.text for entry in ENTRIES.values())
     assert [name for name in KINDS.values() if f"{name}(" not in written.replace("VARIANCE(", "VAR_SAMP(")] == []
     quantiles = ("MEDIAN", "MIN", "MAX", "QUANTILE_CONT", "QUANTILE_DISC", "APPROX_QUANTILE", "PERCENTILE_CONT")
@@ -126,7 +127,7 @@ def test_every_kind_of_statistic_has_an_entry() -> None:
 
 
 def tables_of(entry: SqlEntry) -> list[Scan]:
-    return list(scans(make_plan(entry.text, entry.policy).levels[0].bounded.relation))
+    return list(scans(plan_statement(entry.text, entry.policy).levels[0].bounded.relation))
 
 
 def test_names_are_each_used_once() -> None:

@@ -16,19 +16,20 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
+from discreet.combined import CombinedPlan, plan_statement
 from discreet.engines import Engine
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import PostgreSQL
 from discreet.engines.spark import Spark
 from discreet.policy import Policy, load_policy
 from discreet.privacy import approx
-from discreet.query import BoundedAggregate, Group, make_plan, public_reader
-from discreet.query.parse._parse import parse
+from discreet.query import BoundedAggregate, Group, parse_query, public_reader, read_rows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "query"))
 
 from suite.basics import BASICS
 from suite.case import Case
+from suite.combined import COMBINED, PIVOTS
 from suite.databases import shop_policy, shop_tables
 from suite.expressions import EXPRESSIONS
 from suite.features import landed
@@ -42,6 +43,7 @@ SECTIONS: dict[str, tuple[Case, ...]] = {
     "statistics: quantiles, variances, regressions, distinct values, FILTER, ROLLUP": STATISTICS,
     "joins, paths, public tables, sub-queries, WITH, UNION ALL": RELATIONS,
     "sub-queries as conditions and values; groups of what has one owner": NESTED,
+    "UNION, EXCEPT, joins and aggregates of releases; PIVOT": (*COMBINED, *PIVOTS),
 }
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 SALT = bytes(range(16))
@@ -58,7 +60,7 @@ CASES = [each for section in SECTIONS for each in answered(section)]
 
 
 def _nodes(case: Case) -> set[object]:
-    return {*case.needs, *(type(node) for node in parse(case.query).walk())}
+    return {*case.needs, *(type(node) for node in parse_query(case.query).walk())}
 
 
 SCALAR = {"case", "casts", "date functions", "number functions", "output functions", "string functions"}
@@ -74,7 +76,7 @@ def _aggregate(node: exp.Expr) -> type:
 
 def _structure(case: Case) -> set[object]:
     """What is no part of a scalar expression: features, clauses, relations and kinds of aggregates."""
-    query = parse(case.query)
+    query = parse_query(case.query)
     clauses = {
         (type(select), name) for select in query.find_all(exp.Query) for name, part in select.args.items() if part
     }
@@ -140,10 +142,15 @@ def _plain(group: Group, request: BoundedAggregate) -> tuple[object, ...]:
 
 
 def _compare(each: Case, policy: Policy, duckdb: Engine, other: Engine) -> None:
-    plans = [make_plan(each.query, policy, approx(10**9, 1e-6), public_reader(engine)) for engine in (duckdb, other)]
+    readers = [public_reader(engine) for engine in (duckdb, other)]
+    plans = [plan_statement(each.query, policy, approx(10**9, 1e-6), read) for read in readers]
     assert plans[0].hash(policy) == plans[1].hash(policy)
     for level in plans[0].levels:
         assert exact(other, level.bounded) == exact(duckdb, level.bounded)
+    for table in plans[0].tables if isinstance(plans[0], CombinedPlan) else ():
+        first, second = (read_rows(policy, table.name, table.columns, read) for read in readers)
+        assert list(first) == list(second)
+        assert first
 
 
 @pytest.mark.parametrize("each", _covering(_nodes), ids=lambda each: each.query[:110])
@@ -170,11 +177,12 @@ def _compare_choices(cases: list[Case], choosing: Policy, duckdb: Engine, other:
     """The counts that choose a cap are the same; where one row of each person counts, there are none."""
     compared = 0
     for each in cases:
-        plan = make_plan(each.query, choosing, approx(10**9, 1e-6), public_reader(duckdb))
-        if plan.cap is not None:
-            compared += 1
-            counted = plan.cap.level.bounded
-            assert exact(other, counted) == exact(duckdb, counted), each.query
+        plan = plan_statement(each.query, choosing, approx(10**9, 1e-6), public_reader(duckdb))
+        for part in plan.parts if isinstance(plan, CombinedPlan) else (plan,):
+            if part.cap is not None:
+                compared += 1
+                counted = part.cap.level.bounded
+                assert exact(other, counted) == exact(duckdb, counted), each.query
     assert compared
 
 

@@ -346,7 +346,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a rank": (lambda: o.select(r=o.price.rank()), "over released rows"),
     "an answer's aggregate": (lambda: BY_CITY.agg(m=_.n.max()), "group by the person"),
     "answers joined": (lambda: BY_CITY.join(BY_CITY, "city"), "group by the person"),
-    "answers stacked": (lambda: BY_CITY.union(BY_CITY), "one by one"),
+    "answers stacked": (lambda: BY_CITY.union(BY_CITY), "on each side"),
     "sorted after a limit": (lambda: BY_CITY.limit(2).order_by("n"), "put the LIMIT last"),
     "filtered after a limit": (lambda: BY_CITY.limit(2).filter(_.n > 3), "put the LIMIT last"),
     "limited after a limit": (lambda: BY_CITY.limit(5).mutate(k=_.n + 1).limit(2), "put the LIMIT last"),

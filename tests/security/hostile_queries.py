@@ -162,7 +162,44 @@ _SPELLING = (
     "SELECT COUNT(*) FROM patients WHERE age IN (" + ", ".join(map(str, range(500))) + ")",
 )
 
-CONTAINED = (*_DIFFERENCING, *_KEYS, *_FAN_OUT, *_ERRORS, *_SPELLING)
+_OVER_RELEASES = (
+    "SELECT COUNT(*) AS n FROM patients UNION ALL SELECT COUNT(*) FROM patients WHERE person <> 777",
+    (
+        "SELECT a.n - b.n AS victim FROM (SELECT COUNT(*) AS n FROM patients) a, "
+        "(SELECT COUNT(*) AS n FROM patients WHERE person <> 777) b"
+    ),
+    "SELECT (SELECT SUM(cost) FROM patients) - (SELECT SUM(cost) FROM patients WHERE person <> 777) AS cost",
+    "SELECT COUNT(*) FROM patients UNION SELECT COUNT(*) FROM stays WHERE person = 777 HAVING COUNT(*) > 0",
+    "SELECT SUM(n) FROM (SELECT city, COUNT(*) AS n FROM patients GROUP BY city) t",
+    "SELECT AVG(m) FROM (SELECT MAX(cost) AS m FROM patients) t",
+    "SELECT AVG(n) FROM (SELECT city, COUNT(*) AS n FROM patients WHERE person = 777 GROUP BY city) t",
+    "SELECT name FROM (SELECT name, COUNT(*) AS n FROM patients GROUP BY name LIMIT 5) WHERE n = 1",
+    "SELECT name FROM patients GROUP BY name HAVING COUNT(*) > 0 INTERSECT SELECT 'Victoria Victim'",
+    "SELECT COUNT(*) FROM (SELECT note, COUNT(*) AS n FROM patients GROUP BY note)",
+    (
+        "WITH r AS (SELECT city, SUM(cost) AS s FROM patients GROUP BY city) SELECT city, s FROM r WHERE s "
+        "= (SELECT MAX(s) FROM r)"
+        " OR city IN (SELECT city FROM r WHERE s > 900) LIMIT 9"
+    ),
+    (
+        "SELECT 1 / (n - n) AS a, n // 0 AS b, CAST(city AS INT) AS c, n * 9223372036854775807 AS d, "
+        "SQRT(-n) AS e FROM "
+        "(SELECT city, COUNT(*) AS n FROM patients GROUP BY city UNION ALL SELECT 'x', 1)"
+    ),
+    (
+        "SELECT SUM(n) * 9223372036854775807 * 9223372036854775807 AS big FROM (SELECT city, COUNT(*) AS n "
+        "FROM patients "
+        "GROUP BY city)"
+    ),
+    (
+        "SELECT COUNT(*) AS n FROM (SELECT city, COUNT(*) AS n FROM patients GROUP BY city) a, "
+        "(SELECT city, COUNT(*) AS n FROM patients GROUP BY city) b, (SELECT 1 AS x) c"
+    ),
+    "PIVOT (SELECT city, cost FROM patients) ON city USING SUM(cost)",
+    "SELECT * FROM (SELECT city, name FROM patients) PIVOT (COUNT(*) FOR name IN ('Victoria Victim', 'x'))",
+)
+
+CONTAINED = (*_DIFFERENCING, *_KEYS, *_FAN_OUT, *_ERRORS, *_SPELLING, *_OVER_RELEASES)
 
 _ROWS = (
     "SELECT * FROM patients",
@@ -267,7 +304,6 @@ _RELATIONS = (
     "SELECT COUNT(*) FROM wards w, patients p WHERE w.ward IN (SELECT ward FROM stays) AND w.ward = p.note",
     "SELECT (SELECT name FROM patients WHERE person = 777) AS k, COUNT(*) FROM patients GROUP BY 1",
     "SELECT MAX((SELECT name FROM patients q WHERE q.person = p.person)) FROM patients p",
-    "SELECT COUNT(*) FROM (SELECT note, COUNT(*) AS n FROM patients GROUP BY note)",
     "SELECT person, COUNT(*) FROM stays WHERE person IN (SELECT person FROM patients) GROUP BY person",
     "SELECT COUNT(*) FROM stays s SEMI JOIN patients p ON p.person = 777",
     "SELECT COUNT(*) FROM patients FULL OUTER JOIN stays ON patients.age = stays.nights",
@@ -291,7 +327,6 @@ _RELATIONS = (
     "SELECT COUNT(*) FROM patients WHERE age = ANY ([1, 2])",
     "SELECT COUNT(*) FROM patients p WHERE (SELECT COUNT(*) FROM stays s WHERE s.nights = p.age) > 1",
     "SELECT (SELECT name FROM patients WHERE person = 777), COUNT(*) FROM patients",
-    "SELECT COUNT(*) FROM patients UNION SELECT COUNT(*) FROM stays",
     "SELECT COUNT(*) FROM patients UNION ALL SELECT age FROM patients",
     "SELECT person FROM patients EXCEPT SELECT person FROM stays",
     "SELECT person FROM patients INTERSECT SELECT person FROM stays",
@@ -301,11 +336,11 @@ _RELATIONS = (
     "VALUES (1)",
     "SELECT COUNT(*) FROM (SELECT * FROM patients ORDER BY cost DESC LIMIT 1) t",
     "SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER () AS n FROM patients) t WHERE n = 1",
-    "SELECT SUM(n) FROM (SELECT city, COUNT(*) AS n FROM patients GROUP BY city) t",
-    "SELECT AVG(m) FROM (SELECT MAX(cost) AS m FROM patients) t",
     "PIVOT patients ON city USING COUNT(*)",
+    "PIVOT patients ON name USING COUNT(*) GROUP BY city",
+    "PIVOT patients ON city IN ('Graz') USING ANY_VALUE(name) GROUP BY age",
     "UNPIVOT patients ON age, cost INTO NAME n VALUE v",
-    "SELECT COUNT(*) FROM patients PIVOT (COUNT(*) FOR city IN ('Graz'))",
+    "SELECT * FROM patients PIVOT (COUNT(*) FOR city IN ('Graz') GROUP BY person)",
     "SELECT COUNT(*) FROM patients TABLESAMPLE 1 ROWS",
     "SELECT COUNT(*) FROM patients USING SAMPLE 1 ROWS (reservoir, 7)",
     "SELECT COUNT(*) FROM patients AT (VERSION => 1)",
@@ -376,6 +411,46 @@ _OUTSIDE = (
     "SELECT COUNT(*) FROM patients;; SELECT name FROM patients",
     "SELECT COUNT(*) FROM patients FOR UPDATE",
 )
+_OVER_RELEASES_OUTSIDE = tuple(
+    f"SELECT {what} AS a FROM (SELECT city, COUNT(*) AS n FROM patients GROUP BY city UNION ALL SELECT 'x', 1) r{more}"
+    for what, more in (
+        ("getenv('HOME')", ""),
+        ("current_setting('threads')", ""),
+        ("version()", ""),
+        ("random()", ""),
+        ("uuid()", ""),
+        ("now()", ""),
+        ("current_user", ""),
+        ("error(city)", ""),
+        ("sleep_ms(100000)", ""),
+        ("repeat(city, 1000000000)", ""),
+        ("list(n)", ""),
+        ("string_agg(city)", ""),
+        ("any_value(n)", ""),
+        ("unnest([n])", ""),
+        ("n", ", range(1000000000)"),
+        ("n", ", read_text('/etc/passwd')"),
+        ("n", ", '/etc/passwd'"),
+        ("n", ", duckdb_settings()"),
+        ("n", ", information_schema.tables"),
+        ("n", ", part_0"),
+        ("n", ", public_0"),
+        ("n", ", patients"),
+        ("n", ", LATERAL (SELECT * FROM stays) t"),
+        ("n", " POSITIONAL JOIN (SELECT COUNT(*) AS m FROM stays) t"),
+        ("n", " WHERE city = (SELECT name FROM patients)"),
+        ("n", " WHERE n > (SELECT MAX(age) FROM patients WHERE city = r.city)"),
+        ("n", " WHERE EXISTS (SELECT 1 FROM patients WHERE age = n)"),
+        ("n", " ORDER BY random()"),
+        ("n", " LIMIT (SELECT COUNT(*) FROM patients)"),
+        ("n", " USING SAMPLE 1 ROWS"),
+        ("n::BLOB", ""),
+        ("{'a': n}", ""),
+        ("city[1]", ""),
+        ("COLUMNS('n')", ""),
+        ("row", ""),
+    )
+)
 _TYPES = (
     "SELECT COUNT(*) FROM patients WHERE CAST(name AS ENUM('a', 'b')) = 'a'",
     "SELECT COUNT(*) FROM patients WHERE CAST(name AS STRUCT(a INT)) IS NULL",
@@ -432,6 +507,11 @@ _GIANTS = (
     "SELECT COUNT(*) FROM patients WHERE age > 1e999999999",
     "SELECT COUNT(*) FROM patients WHERE name = '" + "x" * 200_000 + "'",
     "SELECT COUNT(*) FROM " + "(SELECT * FROM " * 300 + "patients" + ")" * 300,
+    " UNION ALL ".join(["SELECT COUNT(*) FROM patients"] * 70),
+    " UNION ALL ".join(f"SELECT COUNT(*) FROM patients WHERE age > {i}" for i in range(40)),
+    "WITH a AS (SELECT COUNT(*) AS n FROM patients UNION ALL SELECT 1)"
+    + "".join(f", {chr(98 + i)} AS (SELECT x.n FROM {chr(97 + i)} x, {chr(97 + i)} y)" for i in range(20))
+    + " SELECT n FROM u",
     "SELECT COUNT(*) FROM patients WHERE name = '\ud800'",
     "SELECT COUNT(*) FROM patients WHERE name = 'a\x00b",
     "\x00",
@@ -442,4 +522,4 @@ _GIANTS = (
     '"',
 )
 
-FORBIDDEN = (*_ROWS, *_WITNESSES, *_RELATIONS, *_OUTSIDE, *_TYPES, *_GIANTS)
+FORBIDDEN = (*_ROWS, *_WITNESSES, *_RELATIONS, *_OUTSIDE, *_OVER_RELEASES_OUTSIDE, *_TYPES, *_GIANTS)

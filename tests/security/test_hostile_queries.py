@@ -21,10 +21,11 @@ from suite.moves import beyond
 
 import discreet as dp
 import discreet.session
+from discreet.combined import plan_statement
 from discreet.engines.duckdb import DuckDB
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
-from discreet.query import RULES, BoundedAggregate, Group, Plan, make_plan, public_reader
+from discreet.query import RULES, BoundedAggregate, Group, Plan, public_reader
 from discreet.session import Session
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -64,10 +65,10 @@ def sessions() -> Iterator[dict[str, Session]]:
 
     @lru_cache(maxsize=4)
     def planned(query: str, spend: dp.Loss | None) -> Plan:
-        return make_plan(query, policy, spend, public_reader(_engine(opened["typed"])))
+        return plan_statement(query, policy, spend, public_reader(_engine(opened["typed"])))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(discreet.session, "make_plan", lambda query, _, spend, __: planned(query, spend))
+        patch.setattr(discreet.session, "plan_statement", lambda query, _, spend, __, bias: planned(query, spend))
         yield opened
     for session in opened.values():
         session.close()
@@ -147,7 +148,7 @@ def test_what_is_refused_is_refused_in_every_dialect(dialect: str) -> None:
     policy = clinic_policy()
     for query in FORBIDDEN:
         with pytest.raises(dp.QueryError) as caught:
-            make_plan(dp.transpile(query, dialect, policy), policy)
+            plan_statement(dp.transpile(query, dialect, policy), policy)
         assert len(str(caught.value)) <= 2_100
         assert caught.value.__cause__ is None
 
@@ -158,11 +159,11 @@ def test_no_text_does_anything_but_a_refusal_or_a_plan_in_any_dialect(dialect: s
     for query in CONTAINED:
         try:
             text = dp.transpile(query, dialect, policy)
-            plan = make_plan(text, policy)
+            plan = plan_statement(text, policy)
         except dp.QueryError:
             continue
         planned += 1
-        assert make_plan(text, policy).sql == plan.sql
+        assert plan_statement(text, policy).sql == plan.sql
     assert planned > 20
 
 

@@ -79,8 +79,9 @@ def plan(  # noqa: PLR0913 — an option each
     with elapsed():
         from discreet.cli._options import source_of, spend_of
         from discreet.cli._pandas import spare_pandas
+        from discreet.combined import plan_statement, plan_under
         from discreet.policy import load_policy
-        from discreet.query import assuming, in_dialect, make_plan
+        from discreet.query import in_dialect
 
         spare_pandas(data or ())
         spend = spend_of(epsilon, rho, mu, delta)
@@ -89,8 +90,8 @@ def plan(  # noqa: PLR0913 — an option each
         facts = load_policy(policy)
         with _source(source_of(data) if data else None, facts) as read:
             given = {"rows": assume_rows, "max_rows": assume_cap}
-            checked = assuming(
-                make_plan(in_dialect(sql, dialect, facts), facts, spend, read),
+            checked = plan_under(
+                plan_statement(in_dialect(sql, dialect, facts), facts, spend, read),
                 {name: n for name, n in given.items() if n is not None},
             )
         standing = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)

@@ -99,8 +99,9 @@ def query(  # noqa: PLR0913 — an option each
         from discreet.cli._output import print_release
         from discreet.cli._pandas import spare_pandas
         from discreet.cli.ledger._open import access
+        from discreet.combined import plan_statement
         from discreet.policy import load_policy
-        from discreet.query import in_dialect, make_plan, plan_with_bias
+        from discreet.query import in_dialect
         from discreet.session import connect
 
         spare_pandas(data)
@@ -119,7 +120,7 @@ def query(  # noqa: PLR0913 — an option each
         files.check()
         facts = load_policy(policy)
         text = in_dialect(sql, dialect, facts)
-        plan = (plan_with_bias if bias else make_plan)(text, facts, spend)  # refusals come before a ledger is made
+        plan = plan_statement(text, facts, spend, bias=bias)  # refusals come before a ledger is made
         files.check_plan(plan)
         with connect(source_of(data), facts, ledger, **access(ledger, facts, account, token_file, key_file)) as session:
             release = session.sql(text, spend, bias=bias, idempotency_key=idempotency_key)

@@ -6,15 +6,19 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 from discreet.query._bias import plan_with_bias
 from discreet.query._certificate_levels import LEVEL, level_to_json, recompute_level_loss, section
 from discreet.query._checked_query import Bias, assumed
-from discreet.query._plan import Plan, assuming, with_chosen_cap
+from discreet.query._footnotes import ALL_NOISE, footnotes
+from discreet.query._plan import Plan, assuming, with_chosen_cap, with_spend
 from discreet.query._plan_table import PlanTable, ShownTable
-from discreet.query._planner import make_plan
+from discreet.query._planner import make_plan, plan_select, refusals
 from discreet.query._public_keys import ReadPublic, public_reader
+from discreet.query._public_tables import MOST_PUBLIC_ROWS, READABLE, read_rows
 from discreet.query._records import Feature, RecordPlan, plan_records
 from discreet.query._release import Release
 from discreet.query._selected_rows import SelectedRows, select_rows
-from discreet.query._sql import SQL, PreparedSQL, noisy_groups
+from discreet.query._sql import SQL, PreparedSQL, certificate_of, draw_levels, noisy_groups
 from discreet.query._transpile import in_dialect, transpile
+from discreet.query._verify import recompute_query_loss, verify_query_loss
+from discreet.query.budget._calibrate import level_spends
 from discreet.query.budget._noise import Level, Noise, TopKeys, draw
 from discreet.query.dialects._transpile import DIALECTS, RULES
 from discreet.query.expressions._domains import domain, key_type
@@ -25,7 +29,8 @@ from discreet.query.functions._casts import INTEGERS
 from discreet.query.functions._dates import interval_length
 from discreet.query.functions._formats import format_parts
 from discreet.query.functions._numbers import constant
-from discreet.query.functions._registry import FUNCTIONS
+from discreet.query.functions._registry import FUNCTIONS, refusal
+from discreet.query.functions._registry import find as find_function
 from discreet.query.functions._spec import Function, Kind
 from discreet.query.functions._text import LONGEST_STORED_TEXT, LONGEST_TEXT
 from discreet.query.measures._aggregates import KINDS as STATISTICS
@@ -44,11 +49,13 @@ from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
 from discreet.query.parse._parameters import Constant, bind
-from discreet.query.parse._parse import parse
+from discreet.query.parse._parse import check_depth, parse, parse_query, refuse, refuse_clauses
 from discreet.query.parse._refusals import REFUSED
 from discreet.query.parse._spellings import FUNCTIONS_ELSEWHERE, STATISTICS_ELSEWHERE
 from discreet.query.passes._names import expand_references, match_name
+from discreet.query.passes._pivots import without_pivots
 from discreet.query.passes._quantiles import QUANTILE_NAMES
+from discreet.query.passes._windows import FIRST_ROWS, RANKS, SHIFTS, TOTALS, check_windows
 from discreet.query.relations._nodes import (
     Computed,
     Filtered,
@@ -66,15 +73,28 @@ from discreet.query.relations._nodes import (
     stored_names,
     walked,
 )
+from discreet.query.results._answer import Answer, ErrorShape
+from discreet.query.results._conditions import ARROW, row_limit
 from discreet.query.results._dual import Dual
 from discreet.query.results._evaluate import evaluate, rounding
 from discreet.query.results._intervals import check_level
-from discreet.query.results._serialize import plain_value
+from discreet.query.results._serialize import (
+    answer_from_stored,
+    answer_to_stored,
+    bars_digest,
+    plain_value,
+    release_digests,
+    values_digest,
+)
+from discreet.query.results._words import answer_words
 from discreet.query.suggest._plan import Suggest, SuggestionPlan, key_level, plan_suggestion
 from discreet.query.suggest._suggestion import Suggestion
 
 __all__ = [
+    "ALL_NOISE",
+    "ARROW",
     "DIALECTS",
+    "FIRST_ROWS",
     "FUNCTIONS",
     "FUNCTIONS_ELSEWHERE",
     "HELD_TEXT",
@@ -82,15 +102,21 @@ __all__ = [
     "LEVEL",
     "LONGEST_STORED_TEXT",
     "LONGEST_TEXT",
+    "MOST_PUBLIC_ROWS",
     "PAIRS",
     "PERSON_COLUMN",
     "QUANTILE_NAMES",
+    "RANKS",
+    "READABLE",
     "REFUSED",
     "RULES",
+    "SHIFTS",
     "SQL",
     "STATISTICS",
     "STATISTICS_ELSEWHERE",
     "STATISTIC_NAMES",
+    "TOTALS",
+    "Answer",
     "Bias",
     "BoundedAggregate",
     "Call",
@@ -103,6 +129,7 @@ __all__ = [
     "Distinct",
     "Dual",
     "EdgeRows",
+    "ErrorShape",
     "Expression",
     "Feature",
     "Field",
@@ -145,11 +172,18 @@ __all__ = [
     "Sum",
     "TopKeys",
     "Total",
+    "answer_from_stored",
+    "answer_to_stored",
+    "answer_words",
     "assumed",
     "assuming",
+    "bars_digest",
     "bind",
     "category_column",
+    "certificate_of",
+    "check_depth",
     "check_level",
+    "check_windows",
     "coded_rows",
     "complete",
     "constant",
@@ -157,8 +191,11 @@ __all__ = [
     "divides_safely",
     "domain",
     "draw",
+    "draw_levels",
     "evaluate",
     "expand_references",
+    "find_function",
+    "footnotes",
     "format_parts",
     "ibis_table",
     "in_dialect",
@@ -167,6 +204,7 @@ __all__ = [
     "is_moment",
     "key_level",
     "key_type",
+    "level_spends",
     "level_to_json",
     "make_plan",
     "match_name",
@@ -175,15 +213,25 @@ __all__ = [
     "nullable",
     "number_column",
     "parse",
+    "parse_query",
     "plain_value",
     "plan_records",
+    "plan_select",
     "plan_suggestion",
     "plan_with_bias",
     "public_groups",
     "public_reader",
+    "read_rows",
     "recompute_level_loss",
+    "recompute_query_loss",
+    "refusal",
+    "refusals",
+    "refuse",
+    "refuse_clauses",
     "related_rows",
+    "release_digests",
     "rounding",
+    "row_limit",
     "scans",
     "scored_rows",
     "section",
@@ -192,6 +240,10 @@ __all__ = [
     "text_of",
     "transpile",
     "type_in_policy",
+    "values_digest",
+    "verify_query_loss",
     "walked",
     "with_chosen_cap",
+    "with_spend",
+    "without_pivots",
 ]

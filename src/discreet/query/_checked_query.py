@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
@@ -155,6 +156,11 @@ class CheckedQuery:
     def numbers(self) -> tuple[str, ...]:
         """The output columns that will carry noise and are numbers, in order."""
         return self._row.numbers
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The names and types of the output columns, in order."""
+        return self._row.table.schema
 
     def measures_of(self, column: str) -> tuple[int, ...]:
         """The positions of the measures that an output column is read off; `QUANTILE` in front for a quantile."""

@@ -38,6 +38,7 @@ from discreet.query.passes._extract_aggregates import extract_aggregates
 from discreet.query.passes._grouping_sets import extract_groupings, grouping_sets, spell_grouping_sets
 from discreet.query.passes._names import Scope, expand_references, resolve_names
 from discreet.query.passes._outer_select import flattened, peeled
+from discreet.query.passes._pivots import without_pivots
 from discreet.query.passes._quantiles import spell_quantiles
 from discreet.query.passes._windows import check_windows, is_window_function
 from discreet.query.relations._binder import Binder
@@ -47,7 +48,7 @@ from discreet.query.relations._nodes import Owned, Relation, expressions, named,
 from discreet.query.relations._to_sql import with_source
 from discreet.recursion import with_room
 
-__all__ = ["PASSES", "canonical_select", "check_depths", "group_key", "make_plan", "refusals"]
+__all__ = ["PASSES", "canonical_select", "check_depths", "group_key", "make_plan", "plan_select", "refusals"]
 
 _MOST_GROUPS = 10_000
 """Of several keys whose groups follow from bounds: beyond this, private keys serve better."""
@@ -85,9 +86,19 @@ def make_plan(query: Query, policy: Policy, spend: Loss | None = None, read: Rea
     buy the query.
     """
     with refusals():
-        select = parse(text_of(query))
-        plan = _with_bought_cap(select, policy, read) if _buys_cap(policy) else _make_plan(select, policy, read)
+        plan = _planned(without_pivots(parse(text_of(query)), policy), policy, read)
         return plan if spend is None else with_spend(plan, spend)
+
+
+@with_room
+def plan_select(select: exp.Select, policy: Policy, read: ReadPublic | None = None) -> Plan:
+    """The plan of a parsed query, without a spend. Raises `QueryError` as `make_plan`."""
+    with refusals():
+        return _planned(select.copy(), policy, read)
+
+
+def _planned(select: exp.Select, policy: Policy, read: ReadPublic | None) -> Plan:
+    return _with_bought_cap(select, policy, read) if _buys_cap(policy) else _make_plan(select, policy, read)
 
 
 _MOST_ROWS = tuple(2**power for power in range(14, 5, -2))

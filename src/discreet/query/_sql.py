@@ -26,7 +26,7 @@ from discreet.query.results._answer import QUANTILE, Answer
 from discreet.query.results._serialize import answer_to_stored, bars_digest, release_digests, values_digest
 from discreet.release import ReleaseContext, ReleaseKind, Terms, register
 
-__all__ = ["SQL", "PreparedSQL", "noisy_groups"]
+__all__ = ["SQL", "PreparedSQL", "draw_levels", "noisy_groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,7 @@ class PreparedSQL:
 
     def answer(self, context: ReleaseContext) -> Release:
         """The answer from noisy groups of each level and each estimate of bias; see `discreet.release.Prepared`."""
-        plan = self.plan
-        if plan.cap is not None:
-            (people,) = noisy_groups([plan.cap.level], context)
-            plan = with_chosen_cap(plan, plan.cap.choose(people, plan.levels))
-        asked = [*plan.levels, *(level for each in plan.bias for level in each.plan.levels)]
-        groups = noisy_groups(asked, context)
+        plan, groups = draw_levels(self.plan, context)
         answer, biases = plan.finish(groups[: len(plan.levels)]), groups[len(plan.levels) :]
         statement = certificate_of(plan, self.hash, context.policy, answer, biases)
         return Release(answer, self.loss, context.certify(statement))
@@ -74,6 +69,14 @@ class PreparedSQL:
     def read(self, payload: bytes) -> Release:
         """Restore a stored release. Raises `LedgerError` if the bytes are none."""
         return Release.from_bytes(payload)
+
+
+def draw_levels(plan: Plan, context: ReleaseContext) -> tuple[Plan, list[list[Group]]]:
+    """The plan under the cap that it chooses, if it does, and the noisy groups of its levels and estimates of bias."""
+    if plan.cap is not None:
+        (people,) = noisy_groups([plan.cap.level], context)
+        plan = with_chosen_cap(plan, plan.cap.choose(people, plan.levels))
+    return plan, noisy_groups([*plan.levels, *(level for each in plan.bias for level in each.plan.levels)], context)
 
 
 def noisy_groups(levels: Sequence[Level], context: ReleaseContext) -> list[list[Group]]:

@@ -9,6 +9,7 @@ __all__ = ["FEATURES", "LANDED", "Feature", "landed"]
 Feature = Literal[
     "case",  # CASE, COALESCE, NULLIF, IF and their kin
     "casts",
+    "combined",  # SQL over releases
     "comma joins",  # FROM a, b and CROSS JOIN, tied by WHERE
     "count distinct",
     "count distinct people",
@@ -28,6 +29,7 @@ Feature = Literal[
     "output functions",  # functions of aggregates in the SELECT list
     "paths",  # unit = "order_id -> orders.id"
     "per person",  # sub-aggregates by the person
+    "pivot",
     "public tables",
     "quantiles",
     "select distinct",

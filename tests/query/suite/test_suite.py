@@ -17,12 +17,13 @@ import discreet as dp
 from discreet.session import Session
 from suite.case import Case, Rejection
 from suite.cases import CASES
+from suite.combined import COMBINED, PIVOTS
 from suite.databases import shop_policy, sources
 from suite.features import landed
 from suite.rejections import REJECTIONS
 from suite.truth import difference, rows_of
 
-ANSWERED = [each for each in CASES if landed(each.needs)]
+ANSWERED = [each for each in (*CASES, *COMBINED, *PIVOTS) if landed(each.needs)]
 WAITING = [each for each in CASES if not landed(each.needs)]
 NEARLY_EXACT = dp.approx(10**9, 1e-6)
 ADVICE = re.compile(

@@ -173,6 +173,10 @@ def _people() -> Iterator[SqlEntry]:
     yield entry("WHERE of a person with many rows", "SELECT COUNT(*) AS n FROM t WHERE y >= 10")
     yield entry("VAR_POP of a person with many rows", "SELECT VAR_POP(x) AS v FROM t")
     yield entry("COUNT(DISTINCT person)", "SELECT COUNT(DISTINCT u) AS n FROM t", note="8 rows, 1 person")
+    over = partial(entry, samples=400)  # each output runs SQL of its own
+    yield over("UNION ALL of two releases", "SELECT COUNT(*) AS n FROM t UNION ALL SELECT SUM(x) FROM t WHERE y >= 10")
+    yield over("aggregate of a release", "SELECT SUM(n) AS n FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) AS g")
+    yield over("PIVOT", "SELECT * FROM (SELECT k, x FROM t) PIVOT (SUM(x) FOR k IN ('a', 'b', 'c'))")
     values = [(1, x, 10.0, 2.5, "abc"[x % 3], 1, "crowd") for x in (0, 1, 2, 3, 6, 7, 8, 9)]
     entry = partial(entry, pair=_removed(*values), note="8 values that nobody else has, 3 count")
     yield entry("COUNT(DISTINCT x) of a person with many rows", "SELECT COUNT(DISTINCT x) AS n FROM t")

@@ -12,12 +12,13 @@ from sqlglot import exp
 
 import discreet.session as front
 from discreet import noise
+from discreet.combined import plan_statement
 from discreet.errors import ParameterError
 from discreet.ledger import open_ledger
 from discreet.policy import Budget, Policy, load_policy
 from discreet.prices import check_spend
 from discreet.privacy import Loss, budget_of
-from discreet.query import Expression, Group, GroupKey, Level, Plan, Release, make_plan, text_of
+from discreet.query import Expression, Group, GroupKey, Level, Plan, Release, text_of
 from discreet.query import _sql as noised
 
 __all__ = ["Output", "Query", "Tables", "outputs_of", "query", "refusal"]
@@ -153,7 +154,7 @@ class Query:
         >>> query("SELECT COUNT(*) AS n FROM t", policy, pure(1)).loss
         pure(1)
         """
-        plan = make_plan(self.text, self.policy, self.spend)
+        plan = plan_statement(self.text, self.policy, self.spend)
         assert plan.loss is not None
         return plan.loss
 

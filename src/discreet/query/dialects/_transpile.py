@@ -77,7 +77,7 @@ def _check_constants(query: str, rules: Rules) -> None:
         raise QueryError(f"a backslash in a constant is an escape in {rules.title}; write the character itself")
 
 
-def _check_names(tree: exp.Select, rules: Rules) -> None:
+def _check_names(tree: exp.Query, rules: Rules) -> None:
     """Raise `QueryError` for names that mean something else there than here, where case tells none apart."""
     names: defaultdict[str, set[str]] = defaultdict(set)
     quoted: set[str] = set()

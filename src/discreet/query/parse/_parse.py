@@ -22,6 +22,7 @@ __all__ = [
     "check_depth",
     "check_understood",
     "parse",
+    "parse_query",
     "parsed",
     "refuse",
     "refuse_clauses",
@@ -40,7 +41,7 @@ _MAX_SELECTS = 64
 _NO_LEVEL = (exp.Paren, exp.If)
 """Parentheses, and the branches of CASE, which are parts of it."""
 _LITERALS = (exp.ByteString, exp.HexString, exp.BitString, exp.RawString, exp.National, exp.UnicodeString)
-_BEGINNINGS = {"SELECT", "WITH", "FROM", "(", "VALUES", "TABLE"}
+_BEGINNINGS = {"SELECT", "WITH", "FROM", "(", "VALUES", "TABLE", "PIVOT"}
 _STATEMENTS = {
     *("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "ALTER", "DROP", "ATTACH", "DETACH", "USE", "COPY"),
     *(
@@ -57,7 +58,7 @@ _STATEMENTS = {
         "COMMIT",
         "ROLLBACK",
     ),
-    *("VACUUM", "ANALYZE", "CHECKPOINT", "COMMENT", "GRANT", "PIVOT", "UNPIVOT"),
+    *("VACUUM", "ANALYZE", "CHECKPOINT", "COMMENT", "GRANT", "UNPIVOT"),
 }
 _CLAUSES = {"expressions", "from_", "where", "group", "having", "qualify", "order", "limit", "offset"}
 _UNDERSTOOD = {
@@ -90,11 +91,23 @@ def parse(text: str) -> exp.Select:
     >>> parse("SELECT COUNT(*) FROM visits").sql()
     'SELECT COUNT(*) FROM visits'
     """
+    select = parse_query(text)
+    if not isinstance(select, exp.Select):
+        raise refuse(type(select).__name__.upper(), "ANSWERS")
+    return select
+
+
+def parse_query(text: str) -> exp.Query:
+    """What `parse` reads, or UNION, INTERSECT or EXCEPT of several. Raises as `parse`.
+
+    >>> type(parse_query("SELECT COUNT(*) FROM a UNION ALL SELECT COUNT(*) FROM b")).__name__
+    'Union'
+    """
     return without_named_windows(known_spellings(parsed(text)))
 
 
-def parsed(text: str, *, parameters: bool = False, grammar: Grammar = DUCKDB) -> exp.Select:
-    """What `parse` reads, spelt as it is written. With `parameters` there may be ?, $1 and :name. Raises as `parse`.
+def parsed(text: str, *, parameters: bool = False, grammar: Grammar = DUCKDB) -> exp.Query:
+    """What `parse_query` reads, spelt as it is written, perhaps with ?, $1 and :name. Raises as `parse`.
 
     In another `grammar` than DuckDB's, functions are left by their names.
     """
@@ -121,9 +134,12 @@ def parsed(text: str, *, parameters: bool = False, grammar: Grammar = DUCKDB) ->
     select = statements[0]
     while isinstance(select, exp.Subquery) and not any(value for key, value in select.args.items() if key != "this"):
         select = select.this
-    if not isinstance(select, exp.Select):
+    if isinstance(select, exp.Pivot):
+        around = select.args.pop("with_", None)
+        select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=select)), with_=around)
+    if not isinstance(select, exp.Select | exp.SetOperation):
         name = type(select).__name__.upper()
-        raise refuse(name, "ANSWERS" if isinstance(select, exp.SetOperation) else name)
+        raise refuse(name, name)
     _check_leaves(select, parameters=parameters)
     return select
 
@@ -165,7 +181,7 @@ def check_depth(tree: exp.Expr) -> None:
         left += [(child, depth) for child in node.iter_expressions()]
 
 
-def _check_leaves(select: exp.Select, *, parameters: bool) -> None:
+def _check_leaves(select: exp.Query, *, parameters: bool) -> None:
     for node in select.walk():
         if isinstance(node, _LITERALS):
             raise refuse("a constant that is not a number, a date or a plain text in single quotes")
@@ -186,7 +202,7 @@ def _check_statement(tokens: list[Token]) -> None:
     if len(begins) != 1:
         raise QueryError(f"give exactly one statement, got {len(begins)}. {SUPPORTED}")
     word = tokens[begins[0]].text.upper()
-    if word in _STATEMENTS or because(word) is not None:
+    if word in _STATEMENTS or (word not in _BEGINNINGS and because(word) is not None):
         raise refuse(word, word if because(word) is not None else "INSERT")
     if word not in _BEGINNINGS:
         raise QueryError(

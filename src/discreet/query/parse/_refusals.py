@@ -75,7 +75,7 @@ REFUSED = (
         ("WINDOW", "QUALIFY", "WINDOWS"),
     ),
     Refused(
-        "sub-queries in HAVING, ORDER BY and LIMIT",
+        "sub-queries in LIMIT, and in HAVING and ORDER BY over other rows than released or public ones",
         "ask for the value in a query of its own, and write what it released in its place",
         ("SUBQUERY",),
     ),
@@ -117,7 +117,11 @@ REFUSED = (
         ("ORDER", "LIMIT", "OFFSET"),
     ),
     Refused("UNION, INTERSECT, EXCEPT", "rows of different people would meet; write UNION ALL", ("UNION",)),
-    Refused("UNION ALL of two answers", "ask the queries one by one: each is charged on its own", ("ANSWERS",)),
+    Refused(
+        "UNION, INTERSECT and EXCEPT of what is no release",
+        "write statistics on each side: SELECT k, COUNT(*) … GROUP BY k UNION ALL SELECT …",
+        ("ANSWERS",),
+    ),
     Refused(
         "GROUPING SETS, ROLLUP and CUBE in a sub-query; more than 64 sets, or one of them twice",
         "each set has a share of the spend; group in the outermost SELECT, by the sets that you need",
@@ -129,7 +133,11 @@ REFUSED = (
         "a sample of the caller's making would be charged as the whole; leave it out",
         ("SAMPLE",),
     ),
-    Refused("PIVOT, UNPIVOT", "GROUP BY the column and turn the release round", ("PIVOTS", "PIVOT")),
+    Refused(
+        "UNPIVOT, and two PIVOTs of one table",
+        "write a SELECT for each column, with UNION ALL between them, or a PIVOT of a sub-query",
+        ("PIVOTS", "UNPIVOT"),
+    ),
     Refused(
         "files, table functions, schemas: read_csv('…'), information_schema",
         "only the tables of the policy can be read; name one of them",

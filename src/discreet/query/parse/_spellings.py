@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -11,6 +12,8 @@ from discreet.query.functions._calls import OPERAND_NODES
 from discreet.query.parse._trees import size_of, transformed
 
 __all__ = ["FUNCTIONS_ELSEWHERE", "STATISTICS_ELSEWHERE", "each_pattern", "known_spellings"]
+
+_Q = TypeVar("_Q", bound=exp.Query)
 
 STATISTICS_ELSEWHERE: Mapping[str, str] = {
     "VAR": "VAR_SAMP",
@@ -81,7 +84,7 @@ _SAME_CODES = re.compile(r"(?:[^%]|%[YymbdjaHIpSf%])*")
 Arguments = Sequence[exp.Expr]
 
 
-def known_spellings(select: exp.Select) -> exp.Select:
+def known_spellings(select: _Q) -> _Q:
     """The tree itself, with what other systems write in another way as it is written here, and PI() as a number.
 
     A count of distinct values has noise: it is approximate in any case, so an accuracy that is asked for stays, and is
@@ -92,7 +95,7 @@ def known_spellings(select: exp.Select) -> exp.Select:
     "SELECT VARIANCE(x), COUNT(DISTINCT y), d + INTERVAL '3' DAY FROM t GROUP BY ROLLUP (d)"
     """
     plain = transformed(select, _known)
-    assert isinstance(plain, exp.Select)
+    assert isinstance(plain, type(select))
     for each in plain.find_all(exp.Select):
         limit = each.args.get("limit")
         if isinstance(limit, exp.Limit) and (isinstance(limit.expression, exp.Null) or limit.expression.name == "ALL"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -10,6 +11,9 @@ from discreet.errors import QueryError
 from discreet.query.parse._trees import size_of
 
 __all__ = ["is_windowed", "without_named_windows"]
+
+_Q = TypeVar("_Q", bound=exp.Query)
+
 
 _MOST_PARTS = 5_000
 _CLAUSES = ("expressions", "where", "group", "having", "qualify", "order")
@@ -24,7 +28,7 @@ def is_windowed(select: exp.Select) -> bool:
     return any(clause.find(exp.Window) for clause in _clauses(select))
 
 
-def without_named_windows(tree: exp.Select) -> exp.Select:
+def without_named_windows(tree: _Q) -> _Q:
     """The tree itself, with what WINDOW defines in each SELECT in place of its name.
 
     Raises `QueryError` for a name that has no definition, or several, or that nothing uses, for a window that takes
