@@ -55,7 +55,7 @@ _READ: Mapping[type[exp.Expr], tuple[str, ...]] = {
         "distinct", "windows",
     ),
     exp.Subquery: ("this", "alias"),
-    exp.Union: ("this", "expression", "distinct", "by_name"),
+    **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), (*_PAIR, "distinct", "with_", "order", "limit", "offset")),
     exp.With: ("expressions", "recursive"),
     exp.CTE: ("this", "alias"),
     exp.TableAlias: ("this", "columns"),
@@ -74,8 +74,8 @@ _READ: Mapping[type[exp.Expr], tuple[str, ...]] = {
 }  # fmt: skip
 _PLACES: Mapping[type[exp.Expr], tuple[type[exp.Expr], ...]] = {
     exp.Alias: (exp.Select,),
-    exp.Order: (exp.Select, exp.Window, exp.WithinGroup),
-    exp.Limit: (exp.Select,),
+    exp.Order: (exp.Select, exp.SetOperation, exp.Window, exp.WithinGroup),
+    exp.Limit: (exp.Select, exp.SetOperation),
     exp.Distinct: (exp.Select, exp.Anonymous),
     exp.Star: (exp.Select, exp.Anonymous),
     exp.Interval: (exp.Add, exp.Sub, exp.Anonymous),
