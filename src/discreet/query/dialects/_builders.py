@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from sqlglot import exp
 
-from discreet.query.dialects._casts import is_released
+from discreet.query.dialects._casts import is_moment, is_released
 from discreet.query.dialects._rules import Arguments, Builder, at_least, literal_text, template, word
 from discreet.query.functions._calls import integer_literal
 from discreet.query.functions._patterns import read_pattern
