@@ -219,7 +219,7 @@ def moment(kind: str) -> Builder:
     """DATE(x) and its kin, of a date or a timestamp."""
 
     def build(it: Arguments) -> exp.Expr:
-        if it.kinds[0] not in ("date", "timestamp"):
+        if it.kinds[0] not in ("date", "timestamp") and not is_moment(literal_text(it.nodes[0]) or ""):
             raise it.refuse(
                 f"which texts are a {kind} differs; write {kind} '2024-01-31', or use a date or a timestamp"
             )
