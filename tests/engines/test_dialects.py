@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -248,3 +249,52 @@ def test_servers_whose_matchers_go_back_refuse_patterns_before_a_charge(
                 with pytest.raises(QueryError, match="use LIKE"):
                     ask(query, dp.approx(1, 1e-6))
             assert asked.spent == spent
+
+
+def _number(dice: random.Random, depth: int, dialect: str) -> str:
+    """A number in a dialect, of whole numbers, decimals and doubles, with all that turns on which of them it is."""
+    if depth == 0:
+        return dice.choice(["n", "m", "x", "y", "2", "3", "0.5", "7", "LENGTH(t)", "EXTRACT(DAY FROM d)"])
+    part = lambda: _number(dice, depth - 1, dialect)  # noqa: E731
+    return dice.choice(
+        [
+            lambda: f"({part()} {dice.choice('+-*')} {part()})",
+            lambda: f"({part()} / {dice.choice(['2', 'm', 'y', '4.0', 'NULLIF(n, 0)'])})",
+            lambda: f"({dice.choice(['n', 'm', '7'])} {dice.choice(['/', '%'])} {dice.choice(['m', '2', '3'])})",
+            lambda: f"COALESCE({part()}, {part()})",
+            lambda: f"CASE WHEN {part()} > {part()} THEN {part()} ELSE {part()} END",
+            lambda: f"GREATEST({part()}, {part()})",
+            lambda: f"CAST({part()} AS {dice.choice(['INT', 'BIGINT', 'DECIMAL(12, 1)', 'DECIMAL(12, 0)'])})",
+            lambda: f"{dice.choice(['FLOOR', 'CEIL', 'ABS', '-'])}({part()})",
+            lambda: f"NULLIF({part()}, {dice.choice(['1', '2', 'm'])})",
+        ]
+    )()
+
+
+def _agree(dialect: str, policy: Policy, edges: pa.Table, ask: Callable[[str], list[Any]], count: int) -> int:
+    """How many random expressions that are not refused have on each row what the server says."""
+    dice, connection, answered = random.Random(dialect), duckdb.connect(), 0
+    connection.register("edges", edges)
+    for _ in range(count):
+        query = f"SELECT i, {_number(dice, dice.randrange(1, 4), dialect)} AS v FROM edges ORDER BY i"
+        try:
+            written = parse(dp.transpile(query, dialect, policy)).sql(dialect="duckdb")
+        except QueryError:
+            continue
+        ours = connection.execute(written).fetchall()
+        for (_, one), (_, other) in zip(ours, ask(query), strict=True):
+            assert _plain(one) == pytest.approx(_plain(other), rel=1e-6, abs=1e-6), (query, written)
+        answered += 1
+    return answered
+
+
+@pytest.mark.soak
+def test_random_arithmetic_of_postgres(edges: pa.Table, edge_policy: Policy, server: psycopg.Connection) -> None:
+    assert _agree("postgres", edge_policy, edges, lambda query: server.execute(query.encode()).fetchall(), 400) > 150
+
+
+@pytest.mark.soak
+def test_random_arithmetic_of_spark(edges: pa.Table, edge_policy: Policy, spark_tables: SparkSession) -> None:
+    assert (
+        _agree("spark", edge_policy, edges, lambda query: [tuple(r) for r in spark_tables.sql(query).collect()]) > 150
+    )

@@ -147,6 +147,9 @@ _SPARK: Mapping[str, str] = {
     "SELECT count(*) FROM stays WHERE log(visits + 1) > 1 AND log10(visits + 1) > 0.5": (
         "SELECT COUNT(*) FROM stays WHERE LN(visits + 1) > 1 AND LOG10(visits + 1) > 0.5"
     ),
+    "SELECT count(*) FROM stays WHERE day >= to_date('2023-06-01') AND day < date('2023-06-11')": (
+        "SELECT COUNT(*) FROM stays WHERE day BETWEEN '2023-06-01' AND '2023-06-10'"
+    ),
     "SELECT count(*) FROM stays WHERE instr(note, 'full') > 0 AND startswith(note, 'paid')": (
         "SELECT COUNT(*) FROM stays WHERE note = 'paid in full'"
     ),
@@ -201,6 +204,12 @@ _BIGQUERY: Mapping[str, str] = {
     ),
     "SELECT COUNT(*) FROM stays WHERE CONCAT(note, 'x') = 'latex' OR STARTS_WITH(note, 'paid')": (
         "SELECT COUNT(*) FROM stays WHERE note IN ('late', 'paid in full')"
+    ),
+    "SELECT COUNT(*) FROM stays WHERE seen >= TIMESTAMP('2023-06-01 12:00:00') AND day < DATE('2023-07-01')": (
+        "SELECT COUNT(*) FROM stays WHERE seen >= TIMESTAMP '2023-06-01 12:00:00' AND day < '2023-07-01'"
+    ),
+    "SELECT COUNT(*) FROM stays WHERE REGEXP_CONTAINS(note, r'^p\\w+ in') OR REGEXP_EXTRACT(note, r'l(.)te') = 'a'": (
+        "SELECT COUNT(*) FROM stays WHERE note IN ('paid in full', 'late')"
     ),
     "SELECT COUNT(*) FROM stays WHERE TRIM(note, ' ') = 'x' AND DATE(seen) > DATE(2023, 2, 1)": (
         "SELECT COUNT(*) FROM stays WHERE note = ' x' AND day > '2023-02-01'"

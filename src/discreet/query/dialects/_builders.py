@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from sqlglot import exp
 
-from discreet.query.dialects._casts import is_released
+from discreet.query.dialects._casts import is_moment, is_released
 from discreet.query.dialects._rules import Arguments, Builder, at_least, literal_text, template, word
 from discreet.query.functions._calls import integer_literal
 from discreet.query.functions._patterns import read_pattern
@@ -219,7 +219,7 @@ def moment(kind: str) -> Builder:
     """DATE(x) and its kin, of a date or a timestamp."""
 
     def build(it: Arguments) -> exp.Expr:
-        if it.kinds[0] not in ("date", "timestamp"):
+        if it.kinds[0] not in ("date", "timestamp") and not is_moment(literal_text(it.nodes[0]) or ""):
             raise it.refuse(
                 f"which texts are a {kind} differs; write {kind} '2024-01-31', or use a date or a timestamp"
             )

@@ -13,7 +13,7 @@ from discreet.query.dialects._kinds import Kind
 from discreet.query.dialects._rules import Rules, literal_text
 from discreet.query.functions._calls import integer_literal
 
-__all__ = ["cast", "is_released"]
+__all__ = ["cast", "is_moment", "is_released"]
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
 _INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
@@ -41,6 +41,15 @@ def is_released(node: exp.Expr) -> bool:
         isinstance(each, exp.AggFunc) or (isinstance(each, exp.Anonymous) and each.name.upper() in _RELEASED)
         for each in node.walk()
     )
+
+
+def is_moment(text: str) -> bool:
+    """Whether every system reads a text as the same date or timestamp.
+
+    >>> is_moment("2024-01-31"), is_moment("2024-01-31 12:00"), is_moment("31.1.2024")
+    (True, True, False)
+    """
+    return _MOMENT.fullmatch(text) is not None
 
 
 def cast(node: exp.Expr, kind: Kind | None, to: exp.Expr, rules: Rules) -> exp.Expr:
@@ -125,7 +134,7 @@ def _moment(node: exp.Expr, kind: Kind | None, name: str, rules: Rules) -> exp.E
     written = literal_text(node)
     if kind == name.lower() == "date" and _is_first_day(node):
         return node
-    if kind in ("date", "timestamp") or (written is not None and _MOMENT.fullmatch(written)):
+    if kind in ("date", "timestamp") or (written is not None and is_moment(written)):
         return _as(node, name)
     raise QueryError(
         f"which texts are a {name} differs between {rules.title} and here; write constants as '2024-01-31' or "

@@ -85,17 +85,18 @@ class Kinds:
             self._aliases[alias.alias.casefold()].append(alias.this)
         named = {table.name.casefold() for table in tree.find_all(exp.Table)}
         if policy is not None:
-            self._declare(policy, named)
+            self._read(policy, named)
         self._renamed = any(alias.columns for alias in tree.find_all(exp.TableAlias))
 
-    def _declare(self, policy: Policy, named: set[str]) -> None:
-        """Note the kinds of the columns of the tables that are named."""
+    def _read(self, policy: Policy, named: set[str]) -> None:
+        """What the policy says of the columns of some tables; nothing of those that only say whose a row is."""
         for name, table in policy.tables.items():
             if name.casefold() in named:
                 for column, each in table.columns.items():
                     self._columns[column.casefold()].add(_COLUMNS[each.type])
                 for column in (*table.hidden, *policy.linked_by(name)):
-                    self._columns[column.casefold()].add(None)
+                    if column not in table.columns:
+                        self._columns[column.casefold()].add(None)
 
     def kind(self, node: exp.Expr) -> Kind | None:
         """The kind of a node of the query as it was written."""
