@@ -81,8 +81,8 @@ def _counts(argument: exp.Expr) -> str:
 
 def _too_long(sql: str, argument: exp.Expr, values: tuple[Key, ...]) -> QueryError:
     return QueryError(
-        f"{sql} compares an expression with {len(values):,} public values, which with the other modes is more than fits "
-        f"a query; {_counts(argument)}, a shorter expression, or several queries"
+        f"{sql} compares an expression with {len(values):,} public values, which with the other modes is more than "
+        f"fits a query; {_counts(argument)}, a shorter expression, or several queries"
     )
 
 
