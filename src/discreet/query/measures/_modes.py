@@ -20,7 +20,7 @@ __all__ = ["KeyOf", "extract_modes"]
 
 _MOST_VALUES = 1_000
 _MOST_PARTS = 20_000
-"""Of the comparisons of an expression with its values."""
+"""Of the comparisons of expressions with their values, in all modes of a query together."""
 _EXACT = 2**53
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 
@@ -34,12 +34,17 @@ def extract_modes(
     """A histogram over public values for each MODE, and for each MODE its place after so many other `histograms`.
 
     The values are the public groups that GROUP BY would have, without null. Raises `QueryError` where there are none
-    of them, or more than 1,000.
+    of them, or more than 1,000, and where all modes together compare too much.
     """
     modes: dict[str, Histogram] = {}
+    parts = 0
     for sql, (node, when) in aggregates.items():
-        if isinstance(node, exp.Mode):
-            modes[sql] = _mode(sql, node, when, key_of)
+        if not isinstance(node, exp.Mode):
+            continue
+        modes[sql] = histogram = _mode(sql, node, when, key_of)
+        parts += size_of(histogram.argument, _MOST_PARTS)
+        if parts > _MOST_PARTS:
+            raise _too_long(sql, node.this, histogram.values)
     return tuple(modes.values()), {sql: (histograms + i, 0) for i, sql in enumerate(modes)}
 
 
@@ -56,22 +61,29 @@ def _mode(sql: str, node: exp.Mode, when: exp.Expr | None, key_of: KeyOf) -> His
     values = tuple(value for value in key.values or () if value is not None)
     if not values:
         raise QueryError(_without_values(sql, argument))
-    counted = f"write SELECT {argument.sql()}, COUNT(*) … GROUP BY 1 ORDER BY 2 DESC LIMIT 1"
     if len(values) > _MOST_VALUES:
         raise QueryError(
             f"{sql} would be drawn from {len(values):,} public values, and a mode has at most {_MOST_VALUES:,}; "
-            f"{counted}, or take the mode of fewer, such as FLOOR(x / 10) or a CASE"
+            f"{_counts(argument)}, or take the mode of fewer, such as FLOOR(x / 10) or a CASE"
         )
     counting = _counted(key, values)
     if counting is not None:
         number, first = counting
         return Histogram(number, Fraction(1), first, len(values) - 1, (), when, key.type, values)
     if len(values) * size_of(key.computed, _MOST_PARTS) > _MOST_PARTS:
-        raise QueryError(
-            f"{sql} compares a long expression with {len(values):,} public values, which is more than fits a query; "
-            f"{counted}, or a shorter expression"
-        )
+        raise _too_long(sql, argument, values)
     return Histogram(_place(key, values), Fraction(1), 0, len(values) - 1, (), when, key.type, values)
+
+
+def _counts(argument: exp.Expr) -> str:
+    return f"write SELECT {argument.sql()}, COUNT(*) … GROUP BY 1 ORDER BY 2 DESC LIMIT 1"
+
+
+def _too_long(sql: str, argument: exp.Expr, values: tuple[Key, ...]) -> QueryError:
+    return QueryError(
+        f"{sql} compares an expression with {len(values):,} public values, which with the other modes is more than "
+        f"fits a query; {_counts(argument)}, a shorter expression, or several queries"
+    )
 
 
 def _without_values(sql: str, argument: exp.Expr) -> str:
@@ -79,8 +91,7 @@ def _without_values(sql: str, argument: exp.Expr) -> str:
     declared = f"declare keys of {column.name} in the policy" if isinstance(column, exp.Column) else "declare keys"
     return (
         f"{sql} picks one of the public values of {argument.sql()}, and there are none that the policy or the query "
-        f"lists, or too many: {declared}, or write SELECT {argument.sql()}, COUNT(*) … GROUP BY 1 ORDER BY 2 DESC "
-        "LIMIT 1, which discovers them for a delta"
+        f"lists, or too many: {declared}, or {_counts(argument)}, which discovers them for a delta"
     )
 
 
