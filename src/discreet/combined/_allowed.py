@@ -70,7 +70,7 @@ def check_rest(rest: exp.Query) -> None:
         if kind in _CLAUSES:
             refuse_clauses(node, _CLAUSES[kind], "a query over released rows")
         if isinstance(node, exp.Select):
-            check_windows(node)
+            check_windows(_alone(node))
         elif isinstance(node, exp.Join):
             _check_join(node)
         elif isinstance(node, exp.DataType):
@@ -84,6 +84,19 @@ def check_rest(rest: exp.Query) -> None:
                 raise refuse(f"{node.sql(dialect='duckdb')} without OVER", node)
         elif not isinstance(node, (*_PARTS, *_SETS, *_CLAUSES)) and find_function(node) is None:
             raise refuse(node.sql(dialect="duckdb"), node) if isinstance(node, exp.AggFunc) else refusal(node)
+
+
+def _alone(select: exp.Select) -> exp.Select:
+    """A SELECT without its sub-queries, which are looked at on their own."""
+    alone = select.copy()
+    below: list[exp.Expr] = [alone]
+    while below:
+        for child in list(below.pop().iter_expressions()):
+            if isinstance(child, exp.Select | exp.SetOperation):
+                child.replace(exp.null())
+            else:
+                below.append(child)
+    return alone
 
 
 def _check_join(join: exp.Join) -> None:
