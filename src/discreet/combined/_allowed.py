@@ -33,6 +33,17 @@ _STATISTICS = (
     *(exp.CountIf, exp.Median, exp.Quantile, exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup),
     *(exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop),
     *(exp.Corr, exp.CovarPop, exp.CovarSamp, exp.LogicalAnd, exp.LogicalOr),
+    *(
+        exp.RegrAvgx,
+        exp.RegrAvgy,
+        exp.RegrCount,
+        exp.RegrIntercept,
+        exp.RegrR2,
+        exp.RegrSlope,
+        exp.RegrSxx,
+        exp.RegrSxy,
+        exp.RegrSyy,
+    ),
 )
 _OF_WINDOWS = (*RANKS, *SHIFTS, *FIRST_ROWS)
 _PARTS = (
