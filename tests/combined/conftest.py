@@ -25,6 +25,7 @@ def shop_policy(**more: Any) -> dict[str, Any]:
         "budget": {"epsilon": 10**12, "delta": 0.5},
         "tables": {
             "t": {"unit": "id", "max_rows": 2, "columns": COLUMNS},
+            "others": {"public": True, "key": "k", "columns": {"k": {"type": "string"}, "label": {"type": "string"}}},
             "labels": {
                 "public": True,
                 "key": "k",
@@ -52,6 +53,7 @@ def shop_tables() -> dict[str, pa.Table]:
                 "d": pa.array([i % 28 for i in range(size)], pa.int32()).cast(pa.date32()),
             }
         ),
+        "others": pa.table({"k": ["a", "b"], "label": ["other", "another"]}),
         "labels": pa.table(
             {"k": ["a", "b", "e"], "label": ["first", "second", None], "weight": [0.5, 1.5, 2.5], "size": [1, None, 3]}
         ),

@@ -194,6 +194,16 @@ def test_public_rows_are_read_before_the_charge_and_stated() -> None:
         assert session.spent == before
 
 
+def test_another_table_of_the_same_columns_is_another_question(session: Session) -> None:
+    first, second = (
+        session.sql(f"SELECT label, n FROM {table} x JOIN ({BY_K}) USING (k)", dp.pure(1))
+        for table in ("labels", "others")
+    )
+    assert first.to_arrow()["label"].to_pylist() == ["first", "second"]
+    assert second.to_arrow()["label"].to_pylist() == ["other", "another"]
+    assert first.certificate["plan"] != second.certificate["plan"]
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [

@@ -176,6 +176,12 @@ _OVER_RELEASES = (
     "SELECT name FROM (SELECT name, COUNT(*) AS n FROM patients GROUP BY name LIMIT 5) WHERE n = 1",
     "SELECT name FROM patients GROUP BY name HAVING COUNT(*) > 0 INTERSECT SELECT 'Victoria Victim'",
     "SELECT COUNT(*) FROM (SELECT note, COUNT(*) AS n FROM patients GROUP BY note)",
+    "SELECT city, COUNT(*) FROM patients GROUP BY city ORDER BY (SELECT MAX(age) FROM patients)",
+    "SELECT city, COUNT(*) / (SELECT COUNT(*) FROM patients WHERE person = 777) AS q FROM patients GROUP BY city",
+    (
+        "SELECT name, COUNT(*) FROM patients GROUP BY name HAVING COUNT(*) >= "
+        "(SELECT MAX(n) FROM (SELECT name, COUNT(*) AS n FROM patients GROUP BY name))"
+    ),
     (
         "WITH r AS (SELECT city, SUM(cost) AS s FROM patients GROUP BY city) SELECT city, s FROM r WHERE s "
         "= (SELECT MAX(s) FROM r)"
@@ -215,7 +221,6 @@ _ROWS = (
     "SELECT rowid FROM patients",
     "SELECT COUNT(*) FROM patients WHERE rowid = 1",
     "SELECT COUNT(*) FROM patients LIMIT 1 OFFSET (SELECT age FROM patients WHERE person = 777)",
-    "SELECT city, COUNT(*) FROM patients GROUP BY city ORDER BY (SELECT MAX(age) FROM patients)",
     "SELECT city, COUNT(*) FROM patients GROUP BY city LIMIT 5 PERCENT",
     "SELECT city, COUNT(*) FROM patients GROUP BY city ORDER BY cost",
 )

@@ -33,6 +33,17 @@ _STATISTICS = (
     *(exp.CountIf, exp.Median, exp.Quantile, exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup),
     *(exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop),
     *(exp.Corr, exp.CovarPop, exp.CovarSamp, exp.LogicalAnd, exp.LogicalOr),
+    *(
+        exp.RegrAvgx,
+        exp.RegrAvgy,
+        exp.RegrCount,
+        exp.RegrIntercept,
+        exp.RegrR2,
+        exp.RegrSlope,
+        exp.RegrSxx,
+        exp.RegrSxy,
+        exp.RegrSyy,
+    ),
 )
 _OF_WINDOWS = (*RANKS, *SHIFTS, *FIRST_ROWS)
 _PARTS = (
@@ -70,7 +81,7 @@ def check_rest(rest: exp.Query) -> None:
         if kind in _CLAUSES:
             refuse_clauses(node, _CLAUSES[kind], "a query over released rows")
         if isinstance(node, exp.Select):
-            check_windows(node)
+            check_windows(_alone(node))
         elif isinstance(node, exp.Join):
             _check_join(node)
         elif isinstance(node, exp.DataType):
@@ -84,6 +95,19 @@ def check_rest(rest: exp.Query) -> None:
                 raise refuse(f"{node.sql(dialect='duckdb')} without OVER", node)
         elif not isinstance(node, (*_PARTS, *_SETS, *_CLAUSES)) and find_function(node) is None:
             raise refuse(node.sql(dialect="duckdb"), node) if isinstance(node, exp.AggFunc) else refusal(node)
+
+
+def _alone(select: exp.Select) -> exp.Select:
+    """A SELECT without its sub-queries, which are looked at on their own."""
+    alone = select.copy()
+    below: list[exp.Expr] = [alone]
+    while below:
+        for child in list(below.pop().iter_expressions()):
+            if isinstance(child, exp.Select | exp.SetOperation):
+                child.replace(exp.null())
+            else:
+                below.append(child)
+    return alone
 
 
 def _check_join(join: exp.Join) -> None:

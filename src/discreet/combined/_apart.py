@@ -134,11 +134,9 @@ class _Groups:
 
 def _is_aggregate(node: exp.Expr) -> bool:
     """Whether a node is an aggregate over rows, with its FILTER or WITHIN GROUP, and no window's function."""
-    parent = node.parent
-    windowed = isinstance(parent, exp.Window | exp.Filter) and node.arg_key == "this"
-    if isinstance(node, exp.Filter | exp.WithinGroup):
-        return not (isinstance(parent, exp.Window) and node.arg_key == "this")
-    return isinstance(node, exp.AggFunc) and not windowed and node.find(exp.Query) is None
+    if not isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup) or node.find(exp.Query) is not None:
+        return False
+    return not (isinstance(node.parent, exp.Window | exp.Filter) and node.arg_key == "this")
 
 
 def _text(node: exp.Expr) -> str:

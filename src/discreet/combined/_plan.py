@@ -69,11 +69,12 @@ class CombinedPlan(Plan):
     result: pa.Schema | None = None
 
     def hash(self, policy: Policy) -> str:
-        """SHA-256 of the plans of the parts, the rest, the spend and the format."""
+        """SHA-256 of the plans of the parts, the rest with the tables that it reads, the spend and the format."""
         content = {
             "format": FORMAT,
             "parts": [part.hash(policy) for part in self.parts],
             "rest": self.rest,
+            "tables": [[table.name, *table.columns] for table in self.tables],
             "spend": None if self.loss is None else to_json(self.loss),
         }
         return json_digest(content)

@@ -6,7 +6,7 @@ The rest reads no private table. So all of it is post-processing, whatever it co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from sqlglot import exp
@@ -152,26 +152,41 @@ class _Splitter:
     def _of_select(self, node: exp.Select, known: _Known, inside: _Known) -> exp.Query:
         reach = self._reach(node, known)
         if any(not self.policy.tables[table].public for table in reach.tables):
-            place = self._part(_closed(node, reach, known))
-            if not isinstance(place, QueryError):
+            plan = self._planned(_closed(node, reach, known))
+            if not isinstance(plan, QueryError):
                 self._used |= {id(each) for each in reach.named}
-                return _selected(part_name(place), self.parts[place].schema.names)
-            if (apart := taken_apart(node)) is not None:
-                return self._over(_without_with(apart), inside)
+                return _selected(part_name(self._place(plan)), plan.schema.names)
+            if (apart := self._apart(node, inside)) is not None:
+                return apart
             if any(self._is_private(table) for table in _own_tables(node) if table.name.casefold() not in inside):
-                raise place
+                raise plan
         return self._over(_without_with(node.copy()), inside)
 
-    def _part(self, select: exp.Select) -> int | QueryError:
-        """The place of a release among the parts, or why it is none."""
+    def _apart(self, node: exp.Select, inside: _Known) -> exp.Query | None:
+        """What stands for a SELECT that is taken apart; None if that is no query over releases."""
+        apart = taken_apart(node)
+        if apart is None:
+            return None
+        before = list(self.parts), dict(self.tables), dict(self._places), dict(self._written), set(self._used)
+        try:
+            return self._over(_without_with(apart), inside)
+        except QueryError:
+            self.parts, self.tables, self._places, self._written, self._used = before
+            return None
+
+    def _planned(self, select: exp.Select) -> Plan | QueryError:
+        """The plan of a sub-query that is a release, or why it is none."""
         self._tried += sum(1 for _ in select.walk())
         if self._tried > _MOST_TRIED:
             raise QueryError("the query has too many sub-queries to look for releases among them; write fewer")
         try:
-            plan = plan_select(select, self.policy, self.read)
+            return plan_select(select, self.policy, self.read)
         except QueryError as error:
             return error
-        digest = plan.hash(self.policy)
+
+    def _place(self, plan: Plan) -> int:
+        """The place of a release among the parts: that of one which differs in the names of its columns alone."""
+        digest = replace(plan, sql=_without_names(plan.sql)).hash(self.policy)
         if digest not in self._places:
             if len(self.parts) == _MOST_PARTS:
                 raise QueryError(f"the query combines more than {_MOST_PARTS} releases; write fewer at once")
@@ -311,6 +326,14 @@ def _all_named(known: _Known) -> Iterator[_Named]:
             seen.add(id(each))
             yield each
             left += each.known.values()
+
+
+def _without_names(sql: str) -> str:
+    """A canonical query with numbers in place of its columns' names, which nothing else in it names."""
+    select = exp.maybe_parse(sql, into=exp.Select)
+    for i, item in enumerate(select.expressions):
+        item.set("alias", exp.to_identifier(str(i), quoted=True))
+    return select.sql()
 
 
 def _own_tables(node: exp.Select) -> Iterator[exp.Table]:

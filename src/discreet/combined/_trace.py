@@ -141,11 +141,12 @@ class _Tracer:
         """The outputs of a query, in which * and the names of its columns are written out."""
         if isinstance(query, exp.Subquery):
             return self.outputs(query.this)
-        if isinstance(query, exp.SetOperation):
-            return self._of_set(query)
-        assert isinstance(query, exp.Select)
         if id(query) not in self._outputs:
-            self._outputs[id(query)] = self._stored(query) or self._of_select(query)
+            if isinstance(query, exp.SetOperation):
+                self._outputs[id(query)] = self._of_set(query)
+            else:
+                assert isinstance(query, exp.Select)
+                self._outputs[id(query)] = self._stored(query) or self._of_select(query)
         return self._outputs[id(query)]
 
     def attach(self, query: exp.Expr, places: Sequence[int]) -> list[str]:
@@ -154,35 +155,56 @@ class _Tracer:
             return []
         if isinstance(query, exp.Subquery):
             return self.attach(query.this, places)
+        outputs = [self.outputs(query)[place] for place in places]
         if isinstance(query, exp.SetOperation):
+            if not _stacks(query):
+                return self._append(query, list(map(_constant, outputs)))
             names = self.attach(query.this, places)
             self.attach(query.expression, places)
             return names
         assert isinstance(query, exp.Select)
-        scope, names = self._scopes.get(id(query)), list[str]()
+        items = [query.expressions[place].unalias() for place in places]
+        shown = [item if output.columns else None for item, output in zip(items, outputs, strict=True)]
+        cells = self._of_items(query, shown)
+        return self._append(query, [c or _constant(output) for c, output in zip(cells, outputs, strict=True)])
+
+    def _of_items(self, query: exp.Select, items: Sequence[exp.Expr | None]) -> list[exp.Expr | None]:
+        """The cells of items of a SELECT, but for those that are None."""
+        scope = self._scopes.get(id(query))
+        if scope is None:
+            return [None if item is None else self._numbered(query, item) for item in items]
+        columns = [None if item is None else _shown(item.unnest()) for item in items]
+        ends = [None if column is None else scope.find(column) for column in columns]
         wanted: dict[int, list[int]] = {}
-        items = [query.expressions[i].unalias() for i in places]
-        shown = [_shown(item.unnest()) for item in items]
-        ends = [scope.find(column) if scope is not None and column is not None else None for column in shown]
-        for end in ends:
-            if end is not None and scope is not None and scope.output(end).columns:
-                wanted.setdefault(end[0], []).append(end[1])
+        for end in filter(None, ends):
+            wanted.setdefault(end[0], []).append(end[1])
         below = {
             (i, j): exp.column(exp.to_identifier(name, quoted=True))
-            for i, columns in wanted.items()
-            if scope is not None
-            for j, name in zip(columns, self.attach(scope.sources[i].query, columns), strict=True)
+            for i, places in wanted.items()
+            for j, name in zip(places, self.attach(scope.sources[i].query, places), strict=True)
         }
+        cells: list[exp.Expr | None] = []
         for item, end in zip(items, ends, strict=True):
-            if scope is None:
-                cell: exp.Expr = self._numbered(query, item)
-            elif (value := _value(item)) is not None:
-                cell = self._of_value(value, scope)
-            elif end is not None and end in below:
+            if item is None:
+                cells.append(None)
+            elif end is not None:
                 inner = item.unnest()
-                cell = _taken(inner, below[end]) if isinstance(inner, exp.Filter) else below[end]
+                cells.append(_taken(inner, below[end]) if isinstance(inner, exp.Filter) else below[end])
             else:
-                cell = exp.null() if scope.is_noisy(item) else exp.Literal.number(EXACT)
+                value = _value(item)
+                cells.append(None if value is None else self._of_value(value, scope))
+        return cells
+
+    def _append(self, query: exp.Expr, cells: Sequence[exp.Expr]) -> list[str]:
+        """Put columns behind those of a query, of both sides of one of two, and give their names."""
+        if isinstance(query, exp.Subquery):
+            return self._append(query.this, cells)
+        if isinstance(query, exp.SetOperation):
+            names = self._append(query.this, cells)
+            self._append(query.expression, cells)
+            return names
+        names = list[str]()
+        for cell in cells:
             self._cells += 1
             names.append(f" cell {self._cells}")
             query.append("expressions", exp.alias_(exp.cast(cell.copy(), "BIGINT"), names[-1], quoted=True))
@@ -197,9 +219,10 @@ class _Tracer:
             return [Output(item.alias, noisy=False) for item in query.expressions]
         place = int(table.removeprefix("part_"))
         part, first = self.split.parts[place], sum(len(each.schema.names) for each in self.split.parts[:place])
+        noisy = [name in part.noisy for name in part.schema.names]
         return [
-            Output(name, name in part.noisy, frozenset({first + i}) if name in part.noisy else frozenset())
-            for i, name in enumerate(part.schema.names)
+            Output(item.alias, noisy[i], frozenset({first + i} if noisy[i] else ()))
+            for i, item in enumerate(query.expressions)
         ]
 
     def _of_value(self, value: exp.Select, scope: _Scope) -> exp.Expr:
@@ -228,7 +251,7 @@ class _Tracer:
             )
         cut = query.args.get("limit") or query.args.get("offset")
         pairs = list(zip(left, right, strict=True))
-        if isinstance(query, exp.Union) and not query.args.get("distinct"):
+        if _stacks(query):
             self.picks = self.picks or bool(cut)
             return [Output(a.name, a.noisy or b.noisy, a.columns | b.columns, a.taken or b.taken) for a, b in pairs]
         picked = isinstance(query, exp.Except | exp.Intersect) and any(a.noisy or b.noisy for a, b in pairs)
@@ -333,6 +356,16 @@ class _Tracer:
         filters += [node.expression.this for item in query.expressions for node in item.find_all(exp.Filter)]
         if query.args.get("limit") or query.args.get("offset") or any(map(scope.is_noisy, filters)):
             self.picks = True
+
+
+def _stacks(query: exp.SetOperation) -> bool:
+    """Whether all rows of both sides are those of a query."""
+    return isinstance(query, exp.Union) and not query.args.get("distinct")
+
+
+def _constant(output: Output) -> exp.Expr:
+    """The cell of what is no released number."""
+    return exp.null() if output.noisy else exp.Literal.number(EXACT)
 
 
 def _table(query: exp.Expr) -> str | None:
