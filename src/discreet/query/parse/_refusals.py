@@ -182,7 +182,7 @@ def because(asked: exp.Expr | str) -> str | None:
     """Why a node, or a clause by its name, is refused, and what to ask instead; None if the list does not say.
 
     >>> because("pivots")
-    'GROUP BY the column and turn the release round'
+    'write a SELECT for each column, with UNION ALL between them, or a PIVOT of a sub-query'
     """
     if isinstance(asked, str):
         return _BY_NAME.get(asked.upper().replace("_", ""))

@@ -37,7 +37,7 @@ def without_pivots(query: _Q, policy: Policy, *, grouped: bool = False) -> _Q:
     >>> policy = load_policy({"version": "1", "tables": {"t": {"unit": "rows", "columns": columns}}})
     >>> query = exp.maybe_parse("SELECT * FROM t PIVOT (SUM(x) FOR k IN ('a'))", into=exp.Select, dialect="duckdb")
     >>> without_pivots(query, policy).sql()
-    'SELECT * FROM (SELECT SUM(x) FILTER(WHERE k = \\'a\\') AS "a" FROM t)'
+    'SELECT * FROM (SELECT SUM(x) FILTER(WHERE k = \'a\') AS "a" FROM t)'
     """
     for pivot in reversed(list(query.find_all(exp.Pivot))):  # those inside others first
         if pivot.args.get("unpivot"):
