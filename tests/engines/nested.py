@@ -88,6 +88,11 @@ SHAPES: tuple[Shape, ...] = (
     *(("s", _TEXT.format(f"{name}({{}}, 'a')")) for name in ("STARTS_WITH", "ENDS_WITH", "CONTAINS")),
     ("s", _TEXT.format("ENDS_WITH(s, {})")), ("s", _TEXT.format("STRPOS({}, 'a') > 1")),
 )  # fmt: skip
+PATTERNS: tuple[Shape, ...] = (
+    *(("s", _TEXT.format(f"{name}({{}}, 'a+')")) for name in ("REGEXP_MATCHES", "REGEXP_FULL_MATCH")),
+    ("s", "REGEXP_EXTRACT({}, 'a+')"), ("s", "REGEXP_REPLACE({}, 'a', 'bb')"),
+)  # fmt: skip
+"""What DuckDB alone reads."""
 ALONE = {"WIDTH_BUCKET"}
 """Functions that are refused within themselves."""
 
@@ -122,7 +127,7 @@ def deepest(shape: Shape) -> int:
 def functions_met() -> set[str]:
     """The functions of all shapes, by the names that plans use."""
     met: set[str] = set()
-    for shape in SHAPES:
+    for shape in (*SHAPES, *PATTERNS):
         node = sqlglot.parse_one(nested(shape, 1), read="duckdb")
         assert isinstance(node, exp.Expr)
         check_scalar(node, FIELDS)

@@ -25,7 +25,19 @@ from discreet.query import BoundedAggregate, Sum, make_plan
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from nested import GROWTH, POLICY, ROWS, SHAPES, Shape, all_functions, deepest, functions_met, nested, question
+from nested import (
+    GROWTH,
+    PATTERNS,
+    POLICY,
+    ROWS,
+    SHAPES,
+    Shape,
+    all_functions,
+    deepest,
+    functions_met,
+    nested,
+    question,
+)
 
 DIALECTS: dict[str, Dialect] = {"duckdb": DUCKDB, "postgres": PostgresDialect("pg_c_utf8"), "spark": SPARK}
 EXACT = dp.pure(10**6)
@@ -89,9 +101,13 @@ def _nodes(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
     return sum(plan.count('"expression_class"') for plan in plans)
 
 
-def _grows_with_the_text(cost: Callable[[Shape, int], float], *depths: int) -> None:
+def _shapes(engine: str) -> tuple[Shape, ...]:
+    return (*SHAPES, *PATTERNS) if engine == "duckdb" else SHAPES
+
+
+def _grows_with_the_text(engine: str, cost: Callable[[Shape, int], float], *depths: int) -> None:
     """The least depth comes first: what is exponential fails there, before it fills the memory."""
-    for shape in SHAPES:
+    for shape in _shapes(engine):
         for depth in depths:
             small, large = cost(shape, depth), cost(shape, 2 * depth)
             assert large <= GROWTH * small, (shape, depth, small, large)
@@ -104,7 +120,7 @@ def test_every_function_is_within_itself() -> None:
 @pytest.mark.parametrize("engine", DIALECTS)
 def test_each_part_of_a_query_is_written_once(engine: str) -> None:
     """And once more for whether it is null."""
-    for shape in SHAPES:
+    for shape in _shapes(engine):
         request = _asked(shape, 8)
         parts = sum(1 for _ in _computed(request).walk())
         assert _writings(DIALECTS[engine], request) <= 2 * parts, shape
@@ -113,14 +129,14 @@ def test_each_part_of_a_query_is_written_once(engine: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("engine", DIALECTS)
 def test_a_query_is_written_in_proportion_to_its_text(engine: str) -> None:
-    _grows_with_the_text(lambda shape, depth: len(_written(DIALECTS[engine], _asked(shape, depth))), 12)
+    _grows_with_the_text(engine, lambda shape, depth: len(_written(DIALECTS[engine], _asked(shape, depth))), 12)
 
 
 @pytest.mark.parametrize("depth", [8, pytest.param(12, marks=pytest.mark.soak)])
 def test_duckdb_makes_of_a_query_what_is_in_proportion_to_its_text(
     depth: int, connection: duckdb.DuckDBPyConnection
 ) -> None:
-    _grows_with_the_text(lambda shape, deep: _nodes(connection, _written(DUCKDB, _asked(shape, deep))), depth)
+    _grows_with_the_text("duckdb", lambda shape, deep: _nodes(connection, _written(DUCKDB, _asked(shape, deep))), depth)
 
 
 @pytest.mark.soak
@@ -130,7 +146,7 @@ def test_also_at_the_depth_that_is_allowed(engine: str, connection: duckdb.DuckD
         sql = _written(DIALECTS[engine], _asked(shape, depth * deepest(shape) // 64))
         return _nodes(connection, sql) if engine == "duckdb" else len(sql)
 
-    _grows_with_the_text(cost, 32)
+    _grows_with_the_text(engine, cost, 32)
 
 
 def _seconds(engine: Engine, shape: Shape, depth: int, clock: Callable[[], float]) -> float:
@@ -146,7 +162,9 @@ def _seconds(engine: Engine, shape: Shape, depth: int, clock: Callable[[], float
 
 def _takes_time_in_proportion(engine: Engine, clock: Callable[[], float]) -> None:
     """All functions together, at half and at all of the depth."""
-    half, full = (sum(_seconds(engine, shape, deepest(shape) // part, clock) for shape in SHAPES) for part in (2, 1))
+    half, full = (
+        sum(_seconds(engine, shape, deepest(shape) // part, clock) for shape in _shapes(engine)) for part in (2, 1)
+    )
     engine.close()
     assert full <= GROWTH * half
 

@@ -35,11 +35,13 @@ from discreet.query import (
     text_of,
     values_digest,
 )
+from discreet.recursion import with_room
 from discreet.release import Prepared, ReleaseContext, Terms, json_digest
 
 __all__ = ["PreparedCombined", "Statement", "plan_statement", "plan_under"]
 
 
+@with_room
 def plan_statement(
     query: Query, policy: Policy, spend: Loss | None = None, read: ReadPublic | None = None, *, bias: bool = False
 ) -> Plan:
@@ -68,6 +70,8 @@ def _grouped_pivot(text: str, policy: Policy, spend: Loss | None, read: ReadPubl
 
     So it is where noise decides which groups there are, or columns would lose their error bars.
     """
+    if "pivot" not in text.casefold():
+        return None
     query = parse_query(text)
     if query.find(exp.Pivot) is None:
         return None
