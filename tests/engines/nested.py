@@ -6,14 +6,13 @@ import datetime as dt
 from typing import Any
 
 import pyarrow as pa
-import sqlglot
-from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.policy import Column, Policy, load_policy
 from discreet.query import FUNCTIONS, Call, make_plan
 from discreet.query.expressions._types import check_scalar
 from discreet.query.functions._registry import find
+from discreet.query.parse._parse import parse
 
 COLUMNS: dict[str, dict[str, Any]] = {
     "i": {"type": "int"},
@@ -128,8 +127,8 @@ def functions_met() -> set[str]:
     """The functions of all shapes, by the names that plans use."""
     met: set[str] = set()
     for shape in (*SHAPES, *PATTERNS):
-        node = sqlglot.parse_one(nested(shape, 1), read="duckdb")
-        assert isinstance(node, exp.Expr)
+        select = parse(f"SELECT {nested(shape, 1)} AS x FROM t")
+        node = select.expressions[0].this
         check_scalar(node, FIELDS)
         calls: list[Call] = [found[1] for part in node.walk() if (found := find(part))]
         met |= {call.name for call in calls}
