@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -51,6 +50,8 @@ def run_rest(sql: str, tables: Mapping[str, pa.Table]) -> pa.Table | None:
 
     Post-processing: costs nothing. It may use a gigabyte and a minute, and make 128 MiB.
     """
+    import duckdb
+
     try:
         return _run(sql, tables, seconds=_SECONDS)
     except (duckdb.Error, pa.ArrowException, MemoryError, OverflowError, QueryError):
@@ -64,6 +65,8 @@ def rehearse(sql: str, tables: Mapping[str, tuple[pa.Schema, int]]) -> pa.Schema
     of each type and null.
     """
     examples = {name: _example(schema, rows) for name, (schema, rows) in tables.items()}
+    import duckdb
+
     try:
         result = _run(sql, examples, seconds=_REHEARSAL_SECONDS)
     except (duckdb.Error, pa.ArrowException, MemoryError) as error:
@@ -77,6 +80,8 @@ def rehearse(sql: str, tables: Mapping[str, tuple[pa.Schema, int]]) -> pa.Schema
 
 
 def _run(sql: str, tables: Mapping[str, pa.Table], *, seconds: float) -> pa.Table | None:
+    import duckdb
+
     with duckdb.connect(":memory:", read_only=False, config=_SETTINGS) as connection:  # its own: settings are locked
         for name, table in tables.items():
             connection.register(name, table)
