@@ -43,6 +43,8 @@ def taken_apart(select: exp.Select) -> exp.Select | None:
     for clause in [*outer.expressions, *(outer.args[name] for name in _CLAUSES if outer.args.get(name))]:
         if not groups.replace(clause, set() if clause.arg_key == "expressions" else aliases):
             return None
+    if not groups.items():
+        return None
     inner = exp.Select(expressions=groups.items(), from_=select.args["from_"].copy())
     for name in ("joins", "where"):
         part = select.args.get(name)

@@ -85,6 +85,18 @@ _OVER: tuple[Case, ...] = (
         truth="SELECT NULL, NULL, NULL, NULL FROM range(5)",
     ),
     case(
+        "SELECT (n + 9223372036854775807) / 2 AS a, (n + 9223372036854775807) / 3 AS b, (n + 9223372036854775807) // n "
+        f"AS c FROM ({_BY_CITY} UNION ALL SELECT 'x', 1)",
+        "combined",
+        truth="SELECT NULL, NULL, NULL FROM range(5)",
+    ),
+    case(
+        "SELECT CASE WHEN (SELECT COUNT(*) FROM customers) > 1 THEN (SELECT SUM({price}) FROM orders) ELSE 0 END AS v "
+        "FROM products WHERE id = 1",
+        "combined",
+        "public tables",
+    ),
+    case(
         "SELECT category, n FROM (SELECT product, COUNT(*) AS n FROM items WHERE product IN (1, 2, "
         "4) GROUP BY product) r "
         "JOIN products ON products.id = r.product",
