@@ -1,4 +1,4 @@
-"""A SELECT that aggregates and has sub-queries in the place of values, as one over another.
+"""A SELECT that computes from its groups and aggregates what no release does, as one over another.
 
 ``SELECT k, COUNT(*) / (SELECT COUNT(*) FROM t) FROM t GROUP BY k`` is what ``SELECT k, n / (SELECT COUNT(*) FROM t)``
 makes of ``SELECT k, COUNT(*) AS n FROM t GROUP BY k``: the inner one is a release, and so is the sub-query.
@@ -7,7 +7,7 @@ makes of ``SELECT k, COUNT(*) AS n FROM t GROUP BY k``: the inner one is a relea
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -19,7 +19,7 @@ _CLAUSES = ("having", "qualify", "order")
 
 
 def taken_apart(select: exp.Select) -> exp.Select | None:
-    """The SELECT over its groups and aggregates; None where no sub-query is a value, or that is not sure.
+    """The SELECT over its groups and aggregates; None where it computes nothing from these, or that is not sure.
 
     >>> query = "SELECT k, COUNT(*) / (SELECT COUNT(*) FROM u) AS share FROM t GROUP BY k HAVING SUM(x) > 3"
     >>> print(taken_apart(exp.maybe_parse(query, into=exp.Select)).sql())  # doctest: +NORMALIZE_WHITESPACE
@@ -28,7 +28,7 @@ def taken_apart(select: exp.Select) -> exp.Select | None:
     """
     clauses = [*select.expressions, *(select.args[name] for name in _CLAUSES if select.args.get(name))]
     keys = _keys(select)
-    if keys is None or not any(clause.find(exp.Query) for clause in clauses):
+    if keys is None or not any(map(_is_computed(keys), clauses)):
         return None
     names = [key.name if isinstance(key, exp.Column) else f"key {i}" for i, key in enumerate(keys)]
     if len({name.casefold() for name in names}) < len(names):
@@ -93,13 +93,18 @@ def _keys(select: exp.Select) -> Sequence[exp.Expr] | None:
         elif (
             isinstance(inner, exp.Column)
             and not inner.table
-            and not isinstance(items.get(inner.name.casefold(), inner), exp.Column)
+            and not _reads(items.get(inner.name.casefold(), inner), inner.name)
         ):
             inner = items[inner.name.casefold()]
         if inner.find(exp.AggFunc, exp.Query) is not None:
             return None
         keys.append(inner)
     return keys
+
+
+def _reads(item: exp.Expr, name: str) -> bool:
+    """Whether an item is a column, or reads one of this name, which GROUP BY then means."""
+    return isinstance(item, exp.Column) or any(each.name.casefold() == name.casefold() for each in item.find_all(exp.Column))
 
 
 class _Groups:
@@ -126,6 +131,8 @@ class _Groups:
                     self._nodes[name] = child.copy()
                 if name is not None:
                     child.replace(exp.column(name, quoted=not isinstance(child, exp.Column)))
+                elif isinstance(child, exp.Star):
+                    return False
                 elif isinstance(child, exp.Column):
                     if child.table or child.name.casefold() not in aliases:
                         return False
@@ -139,6 +146,17 @@ def _is_aggregate(node: exp.Expr) -> bool:
     if not isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup) or node.find(exp.Query) is not None:
         return False
     return not (isinstance(node.parent, exp.Window | exp.Filter) and node.arg_key == "this")
+
+
+def _is_computed(keys: Sequence[exp.Expr]) -> Callable[[exp.Expr], bool]:
+    """Whether an item or clause is more than one of these keys or an aggregate."""
+    texts = set(map(_text, keys))
+
+    def more(clause: exp.Expr) -> bool:
+        inner = clause.unalias().unnest()
+        return not (_text(inner) in texts or _is_aggregate(inner))
+
+    return more
 
 
 def _text(node: exp.Expr) -> str:
