@@ -104,7 +104,9 @@ def _keys(select: exp.Select) -> Sequence[exp.Expr] | None:
 
 def _reads(item: exp.Expr, name: str) -> bool:
     """Whether an item is a column, or reads one of this name, which GROUP BY then means."""
-    return isinstance(item, exp.Column) or any(each.name.casefold() == name.casefold() for each in item.find_all(exp.Column))
+    return isinstance(item, exp.Column) or any(
+        each.name.casefold() == name.casefold() for each in item.find_all(exp.Column)
+    )
 
 
 class _Groups:
