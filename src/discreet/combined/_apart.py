@@ -7,7 +7,7 @@ makes of ``SELECT k, COUNT(*) AS n FROM t GROUP BY k``: the inner one is a relea
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from sqlglot import exp
 
@@ -18,8 +18,10 @@ _LONGEST_NAME = 60
 _CLAUSES = ("having", "qualify", "order")
 
 
-def taken_apart(select: exp.Select) -> exp.Select | None:
+def taken_apart(select: exp.Select, columns: Container[str] = ()) -> exp.Select | None:
     """The SELECT over its groups and aggregates; None where it computes nothing from these, or that is not sure.
+
+    GROUP BY means one of the `columns` of what is read, in small letters, before an item of the same name.
 
     >>> query = "SELECT k, COUNT(*) / (SELECT COUNT(*) FROM u) AS share FROM t GROUP BY k HAVING SUM(x) > 3"
     >>> print(taken_apart(exp.maybe_parse(query, into=exp.Select)).sql())  # doctest: +NORMALIZE_WHITESPACE
@@ -27,7 +29,7 @@ def taken_apart(select: exp.Select) -> exp.Select | None:
     FROM (SELECT k AS "k", COUNT(*) AS "count(*)", SUM(x) AS "sum(x)" FROM t GROUP BY k) AS "t" WHERE "sum(x)" > 3
     """
     clauses = [*select.expressions, *(select.args[name] for name in _CLAUSES if select.args.get(name))]
-    keys = _keys(select)
+    keys = _keys(select, columns)
     if keys is None or not any(map(_is_computed(keys), clauses)):
         return None
     names = [key.name if isinstance(key, exp.Column) else f"key {i}" for i, key in enumerate(keys)]
@@ -71,7 +73,7 @@ def free_name(item: exp.Expr, taken: set[str]) -> str:
     return name
 
 
-def _keys(select: exp.Select) -> Sequence[exp.Expr] | None:
+def _keys(select: exp.Select, columns: Container[str]) -> Sequence[exp.Expr] | None:
     """What a SELECT groups by, with ordinals and aliases written out; None for what is not sure."""
     group, source = select.args.get("group"), select.args.get("from_")
     if source is None:
@@ -93,20 +95,14 @@ def _keys(select: exp.Select) -> Sequence[exp.Expr] | None:
         elif (
             isinstance(inner, exp.Column)
             and not inner.table
-            and not _reads(items.get(inner.name.casefold(), inner), inner.name)
+            and inner.name.casefold() not in columns
+            and not isinstance(items.get(inner.name.casefold(), inner), exp.Column)
         ):
             inner = items[inner.name.casefold()]
         if inner.find(exp.AggFunc, exp.Query) is not None:
             return None
         keys.append(inner)
     return keys
-
-
-def _reads(item: exp.Expr, name: str) -> bool:
-    """Whether an item is a column, or reads one of this name, which GROUP BY then means."""
-    return isinstance(item, exp.Column) or any(
-        each.name.casefold() == name.casefold() for each in item.find_all(exp.Column)
-    )
 
 
 class _Groups:

@@ -173,8 +173,13 @@ _COMPUTED: tuple[Case, ...] = (
         ordered=True,
     ),
     case(
-        "SELECT status || '/' || channel AS s, COUNT(*) + 1 AS n FROM orders WHERE channel IN ('web', 'shop') AND status "
-        "IN ('open', 'paid') GROUP BY status, channel",
+        "SELECT status || '/' || channel AS s, COUNT(*) + 1 AS n FROM orders WHERE channel IN ('web', 'shop') AND "
+        "status IN ('open', 'paid') GROUP BY status, channel",
+        "combined",
+    ),
+    case(
+        "SELECT LOWER(city) AS vip, COUNT(*) + 1 AS n FROM customers WHERE vip IN (TRUE, FALSE) AND city IN ('Graz', "
+        "'Wien') GROUP BY vip, city",
         "combined",
     ),
     case(f"SELECT DISTINCT LENGTH(city) > 4 FROM customers{_LISTED} GROUP BY city", "combined"),
