@@ -6,6 +6,7 @@ day, is refused by what it is: only what is listed here passes.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 from sqlglot import exp
@@ -149,7 +150,7 @@ _MAY_FAIL = (
     exp.Anonymous,
 )
 _NO_TRY = (exp.AggFunc, exp.Window, exp.Query, exp.Grouping)
-_GIVEN = " given"
+_GIVEN = " given {}"
 _DIVISIONS = (exp.Div, exp.IntDiv, exp.Mod)
 
 
@@ -210,7 +211,10 @@ def _sub_queries(node: exp.Expr) -> list[exp.Subquery] | None:
 def _tried_over(node: exp.Expr, values: list[exp.Subquery]) -> exp.Expr:
     """TRY around an expression over sub-queries, which stand in it by their places in a structure."""
     fields = [exp.to_identifier(f"v{i}", quoted=True) for i in range(len(values))]
-    given = exp.to_identifier(_GIVEN, quoted=True)
+    taken = {name.name.casefold() for name in node.find_all(exp.Identifier)}
+    given = exp.to_identifier(
+        next(name for name in map(_GIVEN.format, itertools.count()) if name not in taken), quoted=True
+    )
     for value, name in zip(values, fields, strict=True):
         value.replace(exp.Dot(this=exp.column(given.copy()), expression=name.copy()))
     pairs = [exp.PropertyEQ(this=name, expression=value) for name, value in zip(fields, values, strict=True)]
