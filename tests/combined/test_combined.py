@@ -34,6 +34,7 @@ QUERIES = (
     "PIVOT (SELECT k, x > 4 AS high, x FROM t) ON k USING SUM(x) AS s, COUNT(*) AS n",
     f"SELECT (n) AS n, k FROM ((({BY_K} UNION ALL SELECT 'x', 1))) AS deep WHERE k <> 'c'",
     f"SELECT a.n FROM ({BY_K}) a SEMI JOIN labels USING (k)",
+    "SELECT LOWER(k) AS l, COUNT(*) AS n, SUM(x) AS s, COUNT(*) + 1 AS m FROM t GROUP BY k HAVING k > '' ORDER BY l",
     "SELECT MIN(d) FILTER (WHERE k = 'a') AS first FROM (SELECT k, MIN(d) AS d FROM t GROUP BY k)",
 )
 
@@ -324,3 +325,38 @@ def test_a_pivot_has_the_noise_of_a_group_by(session: Session) -> None:
     assert not isinstance(private, CombinedPlan)
     ratio = session.plan("SELECT a / b AS r FROM (SELECT k FROM t) PIVOT (COUNT(*) FOR k IN ('a', 'b'))", dp.pure(1))
     assert not isinstance(ratio, CombinedPlan)
+
+
+def test_a_text_of_a_key_leaves_numbers_their_bars(session: Session) -> None:
+    plain = session.plan(BY_K, dp.pure(1))
+    plan = session.plan("SELECT LOWER(k) AS l, COUNT(*) AS n, COUNT(*) > 3 AS b FROM t GROUP BY k", dp.pure(1))
+    assert isinstance(plan, CombinedPlan)
+    assert plan.loss == plain.loss
+    assert plan.error("n") == plain.error("n")
+    assert not plan.picks
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT LOWER(q) FROM t GROUP BY k",
+        "SELECT LOWER(k), * FROM t GROUP BY k",
+        "SELECT LOWER(k), id, COUNT(*) FROM t GROUP BY k",
+        "SELECT LOWER(k), COUNT(*) FROM t GROUP BY k ORDER BY x",
+        "SELECT LOWER(k), COUNT(*) FROM t GROUP BY k ORDER BY 9",
+        "SELECT LOWER(k), READ_TEXT(k), COUNT(*) FROM t GROUP BY k",
+        "SELECT LOWER(k) || RANDOM(), COUNT(*) FROM t GROUP BY k",
+        "SELECT CASE WHEN k = 'zz' THEN 'x' ELSE 1 END, COUNT(*) FROM t GROUP BY k",
+        "SELECT LOWER(k), COUNT(*) FROM t GROUP BY ROLLUP (k)",
+        "SELECT LOWER(k), x FROM t",
+    ],
+)
+def test_a_select_that_cannot_be_taken_apart_is_refused_as_it_is(query: str, session: Session) -> None:
+    with pytest.raises(dp.QueryError) as caught:
+        session.plan(query)
+    assert "released rows" not in str(caught.value)
+
+
+def test_a_text_among_numbers_is_refused_before_it_is_spent_for(session: Session) -> None:
+    with pytest.raises(dp.QueryError, match="write values of one kind"):
+        session.plan(f"SELECT CASE WHEN k = 'zz' THEN 'x' ELSE 1 END AS c FROM ({UNION})")

@@ -456,6 +456,32 @@ _OVER_RELEASES_OUTSIDE = tuple(
         ("row", ""),
     )
 )
+_APART = tuple(
+    f"SELECT LOWER(city) AS l, {what} AS a, COUNT(*) AS n FROM patients GROUP BY city{more}"
+    for what, more in (
+        ("getenv('HOME')", ""),
+        ("current_setting('threads')", ""),
+        ("city || random()", ""),
+        ("read_text(city)", ""),
+        ("error(city)", ""),
+        ("repeat(city, 1000000000)", ""),
+        ("name", ""),
+        ("LOWER(name)", ""),
+        ("person", ", person"),
+        ("list(age)", ""),
+        ("any_value(name)", ""),
+        ("MIN(LOWER(name))", ""),
+        ("first(name)", ""),
+        ("COLUMNS('name')", ""),
+        ("patients", ""),
+        ("1", " HAVING MIN(name) = 'Victor'"),
+        ("1", " HAVING name = 'Victor'"),
+        ("1", " HAVING city = (SELECT city FROM patients WHERE person = 777)"),
+        ("1", " ORDER BY name"),
+        ("1", " ORDER BY (SELECT name FROM patients)"),
+        ("(SELECT name FROM patients p WHERE p.city = patients.city)", ""),
+    )
+)
 _TYPES = (
     "SELECT COUNT(*) FROM patients WHERE CAST(name AS ENUM('a', 'b')) = 'a'",
     "SELECT COUNT(*) FROM patients WHERE CAST(name AS STRUCT(a INT)) IS NULL",
@@ -527,4 +553,4 @@ _GIANTS = (
     '"',
 )
 
-FORBIDDEN = (*_ROWS, *_WITNESSES, *_RELATIONS, *_OUTSIDE, *_OVER_RELEASES_OUTSIDE, *_TYPES, *_GIANTS)
+FORBIDDEN = (*_ROWS, *_WITNESSES, *_RELATIONS, *_OUTSIDE, *_OVER_RELEASES_OUTSIDE, *_APART, *_TYPES, *_GIANTS)

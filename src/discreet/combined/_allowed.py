@@ -6,6 +6,7 @@ day, is refused by what it is: only what is listed here passes.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 from sqlglot import exp
@@ -86,6 +87,8 @@ def check_rest(rest: exp.Query) -> None:
             _check_join(node)
         elif isinstance(node, exp.DataType):
             _check_type(node)
+        elif isinstance(node, exp.Case):
+            _check_kinds(node)
         elif isinstance(node, exp.Limit | exp.Offset):
             row_limit(node)
         elif isinstance(node, _STATISTICS):
@@ -117,6 +120,16 @@ def _check_join(join: exp.Join) -> None:
         raise refuse(f"{word} JOIN", word)
 
 
+def _check_kinds(node: exp.Case) -> None:
+    """Refuse texts among numbers, which DuckDB would try to read as numbers, row by row."""
+    values = [each.args.get("true") for each in node.args["ifs"]] + [node.args.get("default")]
+    kinds = {value.is_string for value in values if isinstance(value, exp.Literal)}
+    if len(kinds) > 1:
+        raise QueryError(
+            f"{node.sql(dialect='duckdb')} is a text in some rows and a number in others; write values of one kind"
+        )
+
+
 def _check_type(node: exp.DataType) -> None:
     if node.this.name not in _TYPES or node.expressions:
         raise QueryError(
@@ -137,6 +150,7 @@ _MAY_FAIL = (
     exp.Anonymous,
 )
 _NO_TRY = (exp.AggFunc, exp.Window, exp.Query, exp.Grouping)
+_GIVEN = " given {}"
 _DIVISIONS = (exp.Div, exp.IntDiv, exp.Mod)
 
 
@@ -158,7 +172,10 @@ def total_sql(rest: exp.Query) -> str:
 
 
 def _tried(tree: exp.Expr) -> None:
-    """Write TRY around what may fail, as far out as DuckDB takes it; products of aggregates, as doubles, do not."""
+    """Write TRY around what may fail, as far out as DuckDB takes it; products of aggregates, as doubles, do not.
+
+    Around sub-queries it takes none, so these are worked out first, as the only element of a list.
+    """
     below = [tree]
     while below:
         for child in list(below.pop().iter_expressions()):
@@ -166,9 +183,45 @@ def _tried(tree: exp.Expr) -> None:
                 if child.find(*_NO_TRY) is None:
                     child.replace(exp.Try(this=child.copy()))
                     continue
+                if (values := _sub_queries(child)) is not None:
+                    below += values
+                    child.replace(_tried_over(child, values))
+                    continue
                 if isinstance(child, exp.Mul):
                     child.set("this", exp.cast(child.this, "DOUBLE"))
             below.append(child)
+
+
+def _sub_queries(node: exp.Expr) -> list[exp.Subquery] | None:
+    """The sub-queries in the place of values; None where aggregates, windows or other sub-queries are beside them."""
+    values, below = list[exp.Subquery](), [node]
+    while below:
+        for child in below.pop().iter_expressions():
+            if isinstance(child, exp.Subquery) and not isinstance(
+                child.parent, exp.In | exp.Any | exp.All | exp.Exists
+            ):
+                values.append(child)
+            elif isinstance(child, _NO_TRY):
+                return None
+            else:
+                below.append(child)
+    return values
+
+
+def _tried_over(node: exp.Expr, values: list[exp.Subquery]) -> exp.Expr:
+    """TRY around an expression over sub-queries, which stand in it by their places in a structure."""
+    fields = [exp.to_identifier(f"v{i}", quoted=True) for i in range(len(values))]
+    taken = {name.name.casefold() for name in node.find_all(exp.Identifier)}
+    given = exp.to_identifier(
+        next(name for name in map(_GIVEN.format, itertools.count()) if name not in taken), quoted=True
+    )
+    for value, name in zip(values, fields, strict=True):
+        value.replace(exp.Dot(this=exp.column(given.copy()), expression=name.copy()))
+    pairs = [exp.PropertyEQ(this=name, expression=value) for name, value in zip(fields, values, strict=True)]
+    tried = exp.Lambda(this=exp.Try(this=node.copy()), expressions=[given])
+    listed = exp.Array(expressions=[exp.Struct(expressions=pairs)])
+    answers = exp.Anonymous(this="LIST_TRANSFORM", expressions=[listed, tried])
+    return exp.Anonymous(this="LIST_EXTRACT", expressions=[answers, exp.Literal.number(1)])
 
 
 def _is_safe(node: exp.Expr) -> bool:

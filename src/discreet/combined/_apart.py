@@ -1,4 +1,4 @@
-"""A SELECT that aggregates and has sub-queries in the place of values, as one over another.
+"""A SELECT that computes from its groups and aggregates what no release does, as one over another.
 
 ``SELECT k, COUNT(*) / (SELECT COUNT(*) FROM t) FROM t GROUP BY k`` is what ``SELECT k, n / (SELECT COUNT(*) FROM t)``
 makes of ``SELECT k, COUNT(*) AS n FROM t GROUP BY k``: the inner one is a release, and so is the sub-query.
@@ -7,7 +7,7 @@ makes of ``SELECT k, COUNT(*) AS n FROM t GROUP BY k``: the inner one is a relea
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 
 from sqlglot import exp
 
@@ -18,8 +18,10 @@ _LONGEST_NAME = 60
 _CLAUSES = ("having", "qualify", "order")
 
 
-def taken_apart(select: exp.Select) -> exp.Select | None:
-    """The SELECT over its groups and aggregates; None where no sub-query is a value, or that is not sure.
+def taken_apart(select: exp.Select, columns: Container[str] = ()) -> exp.Select | None:
+    """The SELECT over its groups and aggregates; None where it computes nothing from these, or that is not sure.
+
+    GROUP BY means one of the `columns` of what is read, in small letters, before an item of the same name.
 
     >>> query = "SELECT k, COUNT(*) / (SELECT COUNT(*) FROM u) AS share FROM t GROUP BY k HAVING SUM(x) > 3"
     >>> print(taken_apart(exp.maybe_parse(query, into=exp.Select)).sql())  # doctest: +NORMALIZE_WHITESPACE
@@ -27,8 +29,8 @@ def taken_apart(select: exp.Select) -> exp.Select | None:
     FROM (SELECT k AS "k", COUNT(*) AS "count(*)", SUM(x) AS "sum(x)" FROM t GROUP BY k) AS "t" WHERE "sum(x)" > 3
     """
     clauses = [*select.expressions, *(select.args[name] for name in _CLAUSES if select.args.get(name))]
-    keys = _keys(select)
-    if keys is None or not any(clause.find(exp.Query) for clause in clauses):
+    keys = _keys(select, columns)
+    if keys is None or not any(map(_is_computed(keys), clauses)):
         return None
     names = [key.name if isinstance(key, exp.Column) else f"key {i}" for i, key in enumerate(keys)]
     if len({name.casefold() for name in names}) < len(names):
@@ -43,6 +45,8 @@ def taken_apart(select: exp.Select) -> exp.Select | None:
     for clause in [*outer.expressions, *(outer.args[name] for name in _CLAUSES if outer.args.get(name))]:
         if not groups.replace(clause, set() if clause.arg_key == "expressions" else aliases):
             return None
+    if not groups.items():
+        return None
     inner = exp.Select(expressions=groups.items(), from_=select.args["from_"].copy())
     for name in ("joins", "where"):
         part = select.args.get(name)
@@ -69,7 +73,7 @@ def free_name(item: exp.Expr, taken: set[str]) -> str:
     return name
 
 
-def _keys(select: exp.Select) -> Sequence[exp.Expr] | None:
+def _keys(select: exp.Select, columns: Container[str]) -> Sequence[exp.Expr] | None:
     """What a SELECT groups by, with ordinals and aliases written out; None for what is not sure."""
     group, source = select.args.get("group"), select.args.get("from_")
     if source is None:
@@ -91,6 +95,7 @@ def _keys(select: exp.Select) -> Sequence[exp.Expr] | None:
         elif (
             isinstance(inner, exp.Column)
             and not inner.table
+            and inner.name.casefold() not in columns
             and not isinstance(items.get(inner.name.casefold(), inner), exp.Column)
         ):
             inner = items[inner.name.casefold()]
@@ -124,6 +129,8 @@ class _Groups:
                     self._nodes[name] = child.copy()
                 if name is not None:
                     child.replace(exp.column(name, quoted=not isinstance(child, exp.Column)))
+                elif isinstance(child, exp.Star):
+                    return False
                 elif isinstance(child, exp.Column):
                     if child.table or child.name.casefold() not in aliases:
                         return False
@@ -137,6 +144,17 @@ def _is_aggregate(node: exp.Expr) -> bool:
     if not isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup) or node.find(exp.Query) is not None:
         return False
     return not (isinstance(node.parent, exp.Window | exp.Filter) and node.arg_key == "this")
+
+
+def _is_computed(keys: Sequence[exp.Expr]) -> Callable[[exp.Expr], bool]:
+    """Whether an item or clause is more than one of these keys or an aggregate."""
+    texts = set(map(_text, keys))
+
+    def more(clause: exp.Expr) -> bool:
+        inner = clause.unalias().unnest()
+        return not (_text(inner) in texts or _is_aggregate(inner))
+
+    return more
 
 
 def _text(node: exp.Expr) -> str:

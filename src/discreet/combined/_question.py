@@ -59,10 +59,15 @@ def plan_statement(
         refused = error
     else:
         return _grouped_pivot(text, policy, spend, read) or plan
+    parsed = parse_query(text)
     try:
-        return combined_plan(parse_query(text), policy, spend, read)
+        return combined_plan(parsed, policy, spend, read)
     except NoRelease:
         raise refused from None
+    except QueryError:
+        if sum(1 for _ in parsed.find_all(exp.Query)) == 1:
+            raise refused from None
+        raise
 
 
 def _grouped_pivot(text: str, policy: Policy, spend: Loss | None, read: ReadPublic | None) -> Plan | None:

@@ -28,6 +28,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
 }
 _LOCKED = (
+    "SET disabled_optimizers = 'common_subexpressions'",  # which computes what TRY is around outside of it
     "SET python_enable_replacements = false",
     "SET temp_directory = ''",
     "SET enable_progress_bar = false",

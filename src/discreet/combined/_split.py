@@ -164,7 +164,7 @@ class _Splitter:
 
     def _apart(self, node: exp.Select, inside: _Known) -> exp.Query | None:
         """What stands for a SELECT that is taken apart; None if that is no query over releases."""
-        apart = taken_apart(node)
+        apart = taken_apart(node, self._columns(node, inside))
         if apart is None:
             return None
         before = list(self.parts), dict(self.tables), dict(self._places), dict(self._written), set(self._used)
@@ -173,6 +173,18 @@ class _Splitter:
         except QueryError:
             self.parts, self.tables, self._places, self._written, self._used = before
             return None
+
+    def _columns(self, node: exp.Select, inside: _Known) -> set[str]:
+        """The names, in small letters, of all columns that a SELECT could read, and of more."""
+        named = list(_all_named(inside))
+        names = {name for table in self.policy.tables.values() for name in table.columns}
+        names |= {column.name for each in named for column in each.columns}
+        for tree in [node.args.get("from_"), *(node.args.get("joins") or ()), *(each.query for each in named)]:
+            if isinstance(tree, exp.Expr):
+                names |= {alias.alias for alias in tree.find_all(exp.Alias)}
+                tables = tree.find_all(exp.TableAlias)
+                names |= {column.name for alias in tables for column in alias.args.get("columns") or ()}
+        return {name.casefold() for name in names}
 
     def _planned(self, select: exp.Select) -> Plan | QueryError:
         """The plan of a sub-query that is a release, or why it is none."""

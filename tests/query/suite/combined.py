@@ -85,6 +85,18 @@ _OVER: tuple[Case, ...] = (
         truth="SELECT NULL, NULL, NULL, NULL FROM range(5)",
     ),
     case(
+        "SELECT (n + 9223372036854775807) / 2 AS a, (n + 9223372036854775807) / 3 AS b, (n + 9223372036854775807) // n "
+        f"AS c FROM ({_BY_CITY} UNION ALL SELECT 'x', 1)",
+        "combined",
+        truth="SELECT NULL, NULL, NULL FROM range(5)",
+    ),
+    case(
+        "SELECT CASE WHEN (SELECT COUNT(*) FROM customers) > 1 THEN (SELECT SUM({price}) FROM orders) ELSE 0 END AS v "
+        "FROM products WHERE id = 1",
+        "combined",
+        "public tables",
+    ),
+    case(
         "SELECT category, n FROM (SELECT product, COUNT(*) AS n FROM items WHERE product IN (1, 2, "
         "4) GROUP BY product) r "
         "JOIN products ON products.id = r.product",
@@ -146,7 +158,56 @@ _BESIDE: tuple[Case, ...] = (
     ),
 )
 
-COMBINED = (*_OVER, *_BESIDE)
+_COMPUTED: tuple[Case, ...] = (
+    case(f"SELECT LOWER(city) AS l, city, COUNT(*) AS n FROM customers{_LISTED} GROUP BY city", "combined"),
+    case(
+        f"SELECT SUBSTRING(city, 2, 2), AVG({{age}}) FROM customers{_LISTED} GROUP BY city ORDER BY "
+        "SUBSTRING(city, 2, 2) DESC LIMIT 3",
+        "combined",
+        ordered=True,
+    ),
+    case(
+        f"SELECT UPPER(city) AS city, COUNT(*) AS n FROM customers{_LISTED} GROUP BY city HAVING city LIKE '%n' "
+        "ORDER BY LENGTH(city), n",
+        "combined",
+        ordered=True,
+    ),
+    case(
+        "SELECT status || '/' || channel AS s, COUNT(*) + 1 AS n FROM orders WHERE channel IN ('web', 'shop') AND "
+        "status IN ('open', 'paid') GROUP BY status, channel",
+        "combined",
+    ),
+    case(
+        "SELECT LOWER(city) AS vip, COUNT(*) + 1 AS n FROM customers WHERE vip IN (TRUE, FALSE) AND city IN ('Graz', "
+        "'Wien') GROUP BY vip, city",
+        "combined",
+    ),
+    case(f"SELECT DISTINCT LENGTH(city) > 4 FROM customers{_LISTED} GROUP BY city", "combined"),
+    case(
+        "SELECT COUNT(*) > 10 AS several, CAST(AVG({age}) AS INT) AS years, CASE WHEN COUNT(*) > 3 THEN 'many' "
+        "ELSE 'few' END AS how FROM customers",
+        "combined",
+    ),
+    case(
+        "SELECT LOWER(category) AS c, SUM({quantity}) AS q FROM items JOIN products ON products.id = items.product "
+        "GROUP BY category",
+        "combined",
+        "public tables",
+    ),
+    case("SELECT (SELECT COUNT(*) FROM customers) + (SELECT COUNT(*) FROM orders) AS rows", "combined"),
+    case(
+        f"SELECT city, n + (SELECT COUNT(*) FROM orders) AS m FROM ({_BY_CITY}) WHERE n - (SELECT AVG(n) FROM "
+        f"({_BY_CITY})) < 5",
+        "combined",
+    ),
+    case(
+        "SELECT (SELECT COUNT(*) FROM customers) + 9223372036854775807 AS a, -5 // ((SELECT COUNT(*) FROM orders) * 0)",
+        "combined",
+        truth="SELECT NULL, NULL",
+    ),
+)
+
+COMBINED = (*_OVER, *_BESIDE, *_COMPUTED)
 
 PIVOTS: tuple[Case, ...] = (
     case(
