@@ -101,7 +101,7 @@ def _atoms(spacing: float, noise: NoiseMechanism) -> NDArray[np.float64]:
     """The probabilities of a noise's integers in the cells they fall in, `spacing` cells from one to the next."""
     ends = min(int(40 * noise.std) + 40, int(_GRID / 2 / spacing) + 1)
     integers = np.arange(-ends, ends + 1)
-    cells = np.clip(np.rint(integers * spacing).astype(int) + _GRID // 2, 0, _GRID - 1)
+    cells = np.clip(np.rint(integers * spacing) + _GRID // 2, 0, _GRID - 1).astype(int)
     return np.bincount(cells, _weights(integers, noise), _GRID).astype(np.float64)
 
 
