@@ -15,6 +15,8 @@ from discreet.combined import CombinedPlan, CombinedRelease, PreparedCombined, S
 from discreet.combined._answer import CombinedAnswer
 from discreet.combined._trace import EXACT, ROWS
 from discreet.errors import LedgerError
+from discreet.ledger import open_ledger
+from discreet.privacy import budget_of
 from discreet.release import parse_release_file, recompute_loss, verify_loss
 from discreet.session import Session
 
@@ -360,3 +362,32 @@ def test_a_select_that_cannot_be_taken_apart_is_refused_as_it_is(query: str, ses
 def test_a_text_among_numbers_is_refused_before_it_is_spent_for(session: Session) -> None:
     with pytest.raises(dp.QueryError, match="write values of one kind"):
         session.plan(f"SELECT CASE WHEN k = 'zz' THEN 'x' ELSE 1 END AS c FROM ({UNION})")
+
+
+def test_a_rest_that_fails_in_the_midst_of_its_rows_leaves_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In row 70,000 of a stream of batches, or stopped by the clock: no error, but nothing computed."""
+    numbers = {"n": pa.table({"i": pa.array(range(400))})}
+    late = "SELECT a.i, (SELECT c.i FROM n AS c WHERE a.i * 400 + b.i >= 70000 AND c.i < 2) AS z FROM n AS a, n AS b"
+    assert _run.run_rest(late, numbers) is None
+    monkeypatch.setattr(_run, "_SECONDS", 0.2)
+    slow = "SELECT a.i FROM n AS a, n AS b, n AS c, n AS d WHERE (a.i * b.i + c.i * d.i) % 1000 = 7"
+    assert _run.run_rest(slow, numbers) is None
+
+
+@pytest.mark.parametrize("spend", [dp.pure(1), 2 * dp.approx("0.5", "5e-7"), dp.rho("0.1"), dp.mu(1)], ids=repr)
+def test_each_release_chooses_a_cap_of_its_own(spend: dp.Loss) -> None:
+    policy = shop_policy()
+    policy["tables"]["t"]["max_rows"] = "auto"
+    del policy["budget"]
+    name = budget_of(spend)[0]
+    budget = {"rho": dp.rho(100), "mu": dp.mu(100)}.get(name, dp.approx(100, "0.1"))
+    with open_ledger(None, budget) as ledger, dp.connect(shop_tables(), policy, ledger) as session:
+        plan = session.plan(UNION, spend)
+        release = session.sql(UNION, spend)
+        spent = session.spent
+        assert session.sql(UNION, spend).to_bytes() == release.to_bytes()
+        assert session.spent == spent
+    assert release.loss == plan.loss
+    assert release.loss.fits(spend)
+    verify_loss(dict(release.certificate))
+    assert [part["cap"]["chosen"] >= 1 for part in release.certificate["parts"]] == [True, True]

@@ -18,6 +18,7 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import LedgerError, ParameterError, PolicyError, QueryError
 from discreet.ledger import open_ledger
+from discreet.mechanisms import Gaussian
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Relation, budget_of
 from discreet.query import Group, Plan, Release, draw, make_plan, with_chosen_cap
@@ -211,11 +212,49 @@ def test_an_answer_is_paid_verified_and_free_when_asked_again(spend: dp.Loss) ->
     assert release.certificate["levels"][0]["rows_per_unit"] == release.certificate["cap"]["chosen"]
 
 
+@pytest.mark.parametrize(
+    "spend",
+    [2 * dp.approx(2, "5e-7"), dp.approx(2, "1e-6") + dp.pure(2), dp.approx(4, "1e-6")],
+    ids=["twice", "sum", "plain"],
+)
+def test_a_spend_of_several_parts_is_charged_with_its_delta(spend: dp.Loss) -> None:
+    """Under a cap of 1 the noise of this query takes no δ, and under larger ones it does."""
+    columns = {"k": {"type": "int", "bounds": [0, 99]}}
+    query = "SELECT k, COUNT(DISTINCT u) AS n FROM t GROUP BY k"
+    plan = make_plan(query, policy(columns=columns), spend)
+    assert plan.cap is not None and plan.loss == dp.approx(4, "1e-6")
+    capped = with_chosen_cap(plan, replace(plan.cap, chosen=64, people=(0,) * len(plan.cap.caps)))
+    assert isinstance(capped.levels[0].noise and capped.levels[0].noise.mechanisms[0], Gaussian)
+    assert capped.loss == plan.loss
+
+
+def test_where_no_noise_fits_the_cap_the_next_smaller_one_takes_its_place() -> None:
+    """Gaussian noise takes half of the δ, so that the caps under which keys can be discovered are no interval."""
+    query = "SELECT q, COUNT(DISTINCT u) AS n, SUM(x) AS s FROM t GROUP BY q"
+    plan = make_plan(query, policy(), dp.approx("0.003", "1e-12"))
+    assert plan.cap is not None
+    cap = plan.cap
+    taken = {each: with_chosen_cap(plan, replace(cap, chosen=each)).cap for each in cap.caps[: cap.affordable]}
+    under = {each: chosen.chosen for each, chosen in taken.items() if chosen is not None and chosen.chosen}
+    assert all(chosen <= each for each, chosen in under.items()) and under[1] == 1
+    assert any(chosen < each for each, chosen in under.items())
+
+
 def test_a_certificate_that_leaves_the_choice_out_is_refused() -> None:
     with dp.connect(rows_of({1: 3}), policy()) as session:
         stated = dict(session.sql("SELECT COUNT(*) AS n FROM t", dp.pure(1)).certificate)
     assert verify_loss(stated) is None
     odd = {**stated, "cap": {**stated["cap"], "more": 1}}
+    level = stated["cap"]["level"]
+    for changed in (
+        {"chosen": 16_384},
+        {"chosen": "x"},
+        {"caps": [1, 2]},
+        {"level": {**level, "groups": 3}},
+        {"level": {**level, "rows_per_unit": 2}},
+    ):
+        with pytest.raises(LedgerError):
+            verify_loss({**stated, "cap": {**stated["cap"], **changed}})
     with pytest.raises(LedgerError, match="more"):
         verify_loss(odd)
     noisy = stated["cap"]["level"]["measures"][0]

@@ -193,7 +193,9 @@ def _seeing(policy: Policy, rows: int) -> Policy:
     if rows == 1:
         return policy
     tables = {
-        name: table if table.max_rows is None else table.model_copy(update={"max_rows": rows * table.max_rows})
+        name: table
+        if table.max_rows is None or table.buys_cap
+        else table.model_copy(update={"max_rows": rows * table.max_rows})
         for name, table in policy.tables.items()
     }
     return policy.model_copy(update={"tables": tables})

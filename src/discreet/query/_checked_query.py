@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
-from discreet.privacy import ApproxLoss, Loss, Unit, to_json
+from discreet.privacy import ApproxLoss, Loss, Unit, budget_of, to_json
 from discreet.query._public_keys import keys_digest
 from discreet.query.budget._calibrate import typical
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_loss, top_keys_to_json
@@ -143,8 +144,10 @@ class CheckedQuery:
 
         Where it chooses its cap, all of the δ of a spend in (ε, δ), as some cap may call for noise that takes it.
         """
-        if self.cap is not None and isinstance(self.spend, ApproxLoss):
-            return self.spend
+        if self.cap is not None and self.spend is not None:
+            name, (main, *rest) = budget_of(self.spend)
+            if name == "approx":
+                return ApproxLoss(main, sum(rest, Fraction(0)))
         return level_loss(self.all_levels)
 
     @property

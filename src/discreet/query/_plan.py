@@ -44,13 +44,22 @@ def with_spend(plan: Q, spend: Loss) -> Q:
 
 
 def with_chosen_cap(plan: Q, cap: CapChoice) -> Q:
-    """The plan of a query that chooses its cap, once it is chosen: what is answered, with the noise under that cap."""
+    """The plan of a query that chooses its cap, once it is chosen: what is answered, with the noise under that cap.
+
+    Where no noise can be calibrated under it, the next smaller cap takes its place under which it can; 1 is such a cap.
+    """
     assert plan.spend is not None
-    return with_spend(replace(plan, cap=cap), plan.spend)
+    smaller = [each for each in reversed(cap.caps) if each <= (cap.chosen or 1)]
+    for each in [*([] if cap.chosen in smaller else [cap.chosen]), *smaller]:
+        try:
+            return with_spend(replace(plan, cap=replace(cap, chosen=each)), plan.spend)
+        except ParameterError:
+            continue
+    return with_spend(replace(plan, cap=replace(cap, chosen=1)), plan.spend)
 
 
 def _affordable(plan: CheckedQuery, cap: CapChoice, spend: Loss) -> int:
-    """How many of the caps leave the spend enough for noise under each of them; the first one does."""
+    """How many of the caps may be chosen: up to one that leaves the spend enough for noise, as the first one does."""
 
     def is_enough(place: int) -> bool:
         try:

@@ -75,7 +75,9 @@ def draw_levels(plan: Plan, context: ReleaseContext) -> tuple[Plan, list[list[Gr
     """The plan under the cap that it chooses, if it does, and the noisy groups of its levels and estimates of bias."""
     if plan.cap is not None:
         (people,) = noisy_groups([plan.cap.level], context)
-        plan = with_chosen_cap(plan, plan.cap.choose(people, plan.levels))
+        charged, plan = plan.loss, with_chosen_cap(plan, plan.cap.choose(people, plan.levels))
+        if plan.loss != charged:
+            raise ParameterError("under the cap that was chosen the query costs something else than was charged")
     return plan, noisy_groups([*plan.levels, *(level for each in plan.bias for level in each.plan.levels)], context)
 
 

@@ -6,7 +6,7 @@ up are recomputed by the algebra that made the plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, cast
 
@@ -36,6 +36,21 @@ def verify_query_loss(certificate: Mapping[str, Any]) -> None:
     check_within("all parts together", SumLoss((PureLoss(Fraction(0)), *losses)), stated)
 
 
+def _choice(cap: object, levels: Sequence[object]) -> object:
+    """The level that chose a cap, which all levels have: one count of people by as many keys as there are caps."""
+    stated = section(cap, {"caps", "chosen", "level"})
+    caps, chosen, level = stated["caps"], stated["chosen"], stated["level"]
+    under = [each.get("rows_per_unit") for each in levels if isinstance(each, Mapping)]
+    if not isinstance(caps, list) or chosen not in caps or under != [chosen] * len(levels):
+        raise LedgerError("the cap that is stated is not one of its caps, or not that of the answer")
+    counts = [each.get("of") for each in level["measures"]] if isinstance(level, Mapping) else []
+    if counts != ["Count"] or [level[name] for name in ("rows_per_unit", "groups_per_unit")] != [1, 1]:
+        raise LedgerError("what chose the cap is not one count of people")
+    if level["groups"] != len(caps):
+        raise LedgerError("what chose the cap has another number of groups than there are caps")
+    return level
+
+
 def _levels(certificate: Mapping[str, Any]) -> Iterator[tuple[str, Loss, Loss]]:
     """Each part, what it loses, and what it states that it loses."""
     relation: Relation = "substitute" if certificate.get("relation") == "substitute" else "add_remove"
@@ -49,7 +64,7 @@ def _levels(certificate: Mapping[str, Any]) -> Iterator[tuple[str, Loss, Loss]]:
     parts = [(f"part {i + 1} of {len(main)}", each) for i, each in enumerate(main)]
     parts += [(f"estimate of bias {i + 1}", each) for i, each in enumerate(more)]
     if (cap := certificate.get("cap")) is not None:
-        parts.append(("the choice of the cap", section(cap, {"caps", "chosen", "level"})["level"]))
+        parts.append(("the choice of the cap", _choice(cap, main)))
     for i, (part, each) in enumerate(parts):
         try:
             level = section(each, names if i < len(main) else LEVEL)

@@ -164,6 +164,11 @@ REJECTIONS = (
     rejection("SELECT COUNT(*) FROM orders a ANTI JOIN orders b ON a.price < b.price", "same person", "customers.id"),
     rejection("SELECT COUNT(*) FROM visits SEMI JOIN orders o ON o.channel = page", 'unit = "rows"'),
     rejection(
+        "SELECT COUNT(*) FROM items WHERE CASE FALSE WHEN product IN (SELECT id FROM products) THEN FALSE END",
+        "OR",
+        "LEFT JOIN",
+    ),
+    rejection(
         "SELECT COUNT(*) FROM customers WHERE vip OR id NOT IN (SELECT customer_id FROM orders)", "OR", "LEFT JOIN"
     ),
     rejection("SELECT COUNT(*) FROM customers HAVING COUNT(*) > (SELECT COUNT(*) FROM regions)", "regions", "key"),

@@ -39,8 +39,8 @@ class CapChoice:
     """How a query chooses its cap on the rows of one person: the counts that it buys, and the caps that it may take.
 
     `levels` are those of the query under the largest cap, without noise, and `level` the one that counts people. The
-    first `affordable` caps leave the spend enough for the query. `chosen` is the cap, once it is, or one that is
-    assumed; `people` are the noisy counts that chose it. `ratios` says that all columns with
+    first `affordable` caps may be chosen: the spend is enough under the last. `chosen` is the cap, once it is, or one
+    that is assumed; `people` are the noisy counts that chose it. `ratios` says that all columns with
     noise are averages, shares and the like, which stay the same where rows are cut at random.
     """
 

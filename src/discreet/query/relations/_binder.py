@@ -550,7 +550,10 @@ def _is_flag(node: exp.Expr) -> bool:
     above: exp.Expr = node
     while isinstance(above.parent, exp.And | exp.Or | exp.Paren):
         above = above.parent
-    return isinstance(above.parent, exp.Where) or (isinstance(above.parent, exp.If) and above.arg_key == "this")
+    if isinstance(above.parent, exp.Where):
+        return True
+    case = above.parent.parent if isinstance(above.parent, exp.If) and above.arg_key == "this" else None
+    return case is not None and not (isinstance(case, exp.Case) and case.this is not None)
 
 
 def _misplaced(node: exp.Expr) -> QueryError:
