@@ -151,7 +151,7 @@ REFUSED = {
     "CASE WHEN MODE(k) > 2 THEN 1 END": "different kinds",
     "MODE(day) + 1": "not a number",
     "UPPER(MODE(k))": "not a number",
-    "HISTOGRAM(k)": "write SELECT x, COUNT",
+    "HISTOGRAM(k) AS h, COUNT(*)": "write SELECT x, COUNT",
     "HISTOGRAM_NUMERIC(x, 5)": "write SELECT x, COUNT",
 }
 

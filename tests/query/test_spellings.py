@@ -228,3 +228,31 @@ def test_duckdb_has_them_too_and_answers_the_same(item: str) -> None:
     exact = duckdb.sql(query).fetchall()[0][0]
     with dp.connect({"t": ROWS}, POLICY) as session:
         assert session.sql(query, NEARLY_EXACT).to_arrow()["n"][0].as_py() == pytest.approx(exact, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("written", "here"),
+    [
+        ("HISTOGRAM(k) AS h FROM t", "k, COUNT(*) AS h FROM t WHERE k IS NOT NULL GROUP BY k"),
+        (
+            "HISTOGRAM(x + 1) FROM t WHERE a > 1",
+            'x + 1, COUNT(*) AS "histogram" FROM t WHERE a > 1 AND x + 1 IS NOT NULL GROUP BY x + 1',
+        ),
+        ("k, HISTOGRAM(a) AS h FROM t GROUP BY k", "k, a, COUNT(*) AS h FROM t WHERE a IS NOT NULL GROUP BY k, a"),
+        (
+            "HISTOGRAM(a) AS h FROM t GROUP BY k ORDER BY h",
+            "a, COUNT(*) AS h FROM t WHERE a IS NOT NULL GROUP BY k, a ORDER BY h",
+        ),
+    ],
+)
+def test_a_histogram_has_a_row_for_each_value(written: str, here: str) -> None:
+    assert _sql(f"SELECT {written}") == _sql(f"SELECT {here}")
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["HISTOGRAM(k), COUNT(*)", "HISTOGRAM(k) FILTER (WHERE a > 1)", "HISTOGRAM(k, [1, 2])", "DISTINCT HISTOGRAM(k)"],
+)
+def test_a_histogram_beside_others_is_refused(written: str) -> None:
+    with pytest.raises(QueryError, match=r"write|supported"):
+        _sql(f"SELECT {written} FROM t")

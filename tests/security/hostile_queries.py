@@ -250,7 +250,7 @@ _WITNESSES = (
     "SELECT ARG_MIN(name, cost) FROM patients",
     "SELECT MAX_BY(name, cost) FROM patients",
     "SELECT MIN(name), MAX(name) FROM patients",
-    "SELECT HISTOGRAM(age) FROM patients",
+    "SELECT HISTOGRAM(age), COUNT(*) FROM patients",
     "SELECT APPROX_TOP_K(name, 3) FROM patients",
     "SELECT BIT_XOR(age), BIT_OR(age), BIT_AND(age) FROM patients",
     "SELECT PRODUCT(age) FROM patients",

@@ -29,7 +29,7 @@ REFUSED = (
         ("STAR",),
     ),
     Refused(
-        "STRING_AGG, LIST, ARRAY_AGG, HISTOGRAM(x), HISTOGRAM_NUMERIC(x, k)",
+        "STRING_AGG, LIST, ARRAY_AGG, HISTOGRAM_NUMERIC(x, k), and HISTOGRAM(x) beside other statistics",
         "it would release the values of single people; write SELECT x, COUNT(*) … GROUP BY x",
         ("GROUPCONCAT", "ARRAYAGG", "HISTOGRAM", "HISTOGRAMNUMERIC", "JSONGROUPARRAY", "STRINGAGG", "LISTAGG"),
     ),

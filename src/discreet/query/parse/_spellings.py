@@ -100,7 +100,38 @@ def known_spellings(select: _Q) -> _Q:
         limit = each.args.get("limit")
         if isinstance(limit, exp.Limit) and (isinstance(limit.expression, exp.Null) or limit.expression.name == "ALL"):
             each.set("limit", None)
+    if isinstance(plain, exp.Select):
+        _write_out_histogram(plain)
     return plain
+
+
+def _write_out_histogram(select: exp.Select) -> None:
+    """Write HISTOGRAM(x) that stands alone, or beside keys, as a row for each value, in the tree itself.
+
+    >>> select = exp.maybe_parse("SELECT HISTOGRAM(x) AS h FROM t", into=exp.Select, dialect="duckdb")
+    >>> known_spellings(select).sql()
+    'SELECT x, COUNT(*) AS h FROM t WHERE NOT x IS NULL GROUP BY x'
+    """
+    places = [i for i, item in enumerate(select.expressions) if _is_histogram(item.unalias())]
+    group = select.args.get("group")
+    keys: list[exp.Expr] = [] if group is None else list(group.expressions)
+    written = {key.sql() for key in keys}
+    others = [item.unalias().sql() for i, item in enumerate(select.expressions) if i not in places]
+    plain = group is None or not any(value for name, value in group.args.items() if name != "expressions")
+    if len(places) != 1 or not plain or not written.issuperset(others) or select.args.get("distinct"):
+        return
+    item = select.expressions[places[0]]
+    (value,) = item.unalias().expressions
+    count = exp.alias_(exp.Count(this=exp.Star()), item.alias or "histogram")
+    items = list(select.expressions)
+    items[places[0] : places[0] + 1] = [value.copy(), count]
+    select.set("expressions", items)
+    select.set("group", exp.Group(expressions=[*keys, value.copy()]))
+    select.where(exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null())), copy=False)
+
+
+def _is_histogram(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == "HISTOGRAM" and len(node.expressions) == 1
 
 
 def _known(node: exp.Expr) -> exp.Expr:
