@@ -260,6 +260,7 @@ def combined_plan(
         rest = total_sql(parted.rest)
         result = rehearse(rest, {**_part_schemas(parted.parts), **public_schemas(tables, policy)})
     names = [output.name for output in traced.outputs]
+    _check_order(query, len(names))
     fields = [pa.field(name, result.field(i).type) for i, name in enumerate(names)]
     parts = parted.parts
     plan = CombinedPlan(
@@ -279,6 +280,17 @@ def combined_plan(
         result=pa.schema(fields),
     )
     return plan if spend is None else _with_spend(plan, spend)
+
+
+def _check_order(query: exp.Query, columns: int) -> None:
+    """Raise `QueryError` for ORDER BY the number of a column that there is not."""
+    order = query.args.get("order")
+    for term in () if order is None else order.expressions:
+        place = term.this.unnest()
+        if isinstance(place, exp.Literal) and place.is_int and not 1 <= int(place.name) <= columns:
+            raise QueryError(
+                f"ORDER BY {place.name} is not a column of the result; it has {columns}: write the name of one"
+            )
 
 
 def _with_spend(plan: CombinedPlan, spend: Loss) -> CombinedPlan:
