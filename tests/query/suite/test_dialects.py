@@ -86,7 +86,6 @@ def test_a_dialect_that_is_none() -> None:
 
 
 def test_an_ibis_expression_has_no_dialect(session: Session) -> None:
-    pytest.importorskip("ibis")
     with pytest.raises(ParameterError, match="leave dialect out"):
         session.plan(session.table("stays").count(), dialect="postgres")
 
