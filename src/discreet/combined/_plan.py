@@ -15,7 +15,7 @@ from discreet.combined._split import NUMBER, PublicTable, Split, part_name, publ
 from discreet.combined._trace import Output, trace
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
-from discreet.privacy import Loss, currency, in_currency, in_words, to_json
+from discreet.privacy import Loss, in_words, to_json
 from discreet.query import (
     ARROW,
     READABLE,
@@ -29,6 +29,7 @@ from discreet.query import (
     level_spends,
     public_groups,
     refusals,
+    together,
     with_spend,
     without_pivots,
 )
@@ -87,13 +88,7 @@ class CombinedPlan(Plan):
     @property
     def loss(self) -> Loss | None:
         """What running the plan will charge: what all parts do; None without a spend."""
-        losses = [part.loss for part in self.parts if part.loss is not None]
-        if not losses:
-            return None
-        total = losses[0]
-        for loss in losses[1:]:
-            total = total + loss
-        return in_currency(total, currency(total))
+        return together([part.loss for part in self.parts if part.loss is not None])
 
     @property
     def schema(self) -> pa.Schema:

@@ -19,7 +19,7 @@ from discreet.query._sql import SQL, PreparedSQL, certificate_of, draw_levels, n
 from discreet.query._transpile import in_dialect, transpile
 from discreet.query._verify import recompute_query_loss, verify_query_loss
 from discreet.query.budget._calibrate import level_spends
-from discreet.query.budget._noise import Level, Noise, TopKeys, draw
+from discreet.query.budget._noise import Level, Noise, TopKeys, draw, together
 from discreet.query.dialects._transpile import DIALECTS, RULES
 from discreet.query.expressions._domains import domain, key_type
 from discreet.query.expressions._intervals import divides_safely
@@ -238,6 +238,7 @@ __all__ = [
     "select_rows",
     "stored_names",
     "text_of",
+    "together",
     "transpile",
     "type_in_policy",
     "values_digest",

@@ -49,13 +49,14 @@ def with_chosen_cap(plan: Q, cap: CapChoice) -> Q:
     Where no noise can be calibrated under it, the next smaller cap takes its place under which it can; 1 is such a cap.
     """
     assert plan.spend is not None
-    smaller = [each for each in reversed(cap.caps) if each <= (cap.chosen or 1)]
-    for each in [*([] if cap.chosen in smaller else [cap.chosen]), *smaller]:
+    assert cap.chosen is not None
+    least, *larger = sorted({cap.chosen, *(each for each in cap.caps if each < cap.chosen)})
+    for each in reversed(larger):
         try:
             return with_spend(replace(plan, cap=replace(cap, chosen=each)), plan.spend)
         except ParameterError:
             continue
-    return with_spend(replace(plan, cap=replace(cap, chosen=1)), plan.spend)
+    return with_spend(replace(plan, cap=replace(cap, chosen=least)), plan.spend)
 
 
 def _affordable(plan: CheckedQuery, cap: CapChoice, spend: Loss) -> int:

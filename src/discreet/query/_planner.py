@@ -119,15 +119,15 @@ def _with_bought_cap(select: exp.Select, policy: Policy, read: ReadPublic | None
         capped = policy.model_copy(update={"tables": tables})
         try:
             plan = _make_plan(select.copy(), capped, read)
+            bounded = plan.levels[0].bounded
+            buys = bounded.max_rows >= most and any(policy.tables[table].buys_cap for table in bounded.tables)
+            if not buys or all(level.bounded.is_public for level in plan.levels):
+                return plan
+            cap = cap_choice(plan.levels, plan.unit, capped, ratios=plan.has_ratios_alone)
         except TooManyRows:
             if most == _MOST_ROWS[-1]:
                 raise
             continue
-        bounded = plan.levels[0].bounded
-        buys = bounded.max_rows >= most and any(policy.tables[table].buys_cap for table in bounded.tables)
-        if not buys or all(level.bounded.is_public for level in plan.levels):
-            return plan
-        cap = cap_choice(plan.levels, plan.unit, capped, ratios=plan.has_ratios_alone)
         return replace(plan, cap=cap, levels=cap.at(1, plan.unit))
     raise AssertionError("the last of the caps is tried")
 

@@ -28,6 +28,7 @@ __all__ = [
     "level_loss",
     "noise_from_json",
     "noise_to_json",
+    "together",
     "top_keys_to_json",
 ]
 
@@ -164,7 +165,11 @@ def keys_of(levels: Sequence[Level]) -> tuple[GroupKey, ...]:
 
 def level_loss(levels: Sequence[Level]) -> Loss | None:
     """The composition of all levels, in the currency of the spend; None without one."""
-    losses = [level.noise.loss for level in levels if level.noise is not None]
+    return together([level.noise.loss for level in levels if level.noise is not None])
+
+
+def together(losses: Sequence[Loss]) -> Loss | None:
+    """The composition of losses, in the currency that they have; None of none."""
     if len(losses) < 2:
         return losses[0] if losses else None
     total = losses[0]

@@ -89,7 +89,9 @@ class CapChoice:
         beyond = [self.caps[i - 1] + 1 - self.chosen for i in places]
         people, noises = [self.people[i] for i in places], [self._noise] * len(places)
         rows = sum(number * least for number, least in zip(people, beyond, strict=True))
-        whose = f"people with {self.chosen + 1:,} to {self.caps[places[-1]]:,} rows, of which {self.chosen:,} count"
+        last = self.caps[places[-1]]
+        to = "or more" if last == self.caps[-1] else f"to {last:,}"
+        whose = f"people with {self.chosen + 1:,} {to} rows, of which {self.chosen:,} count"
         return [
             (whose, float(sum(people)), linear_half_width([1.0] * len(places), noises, level), True),
             (f"rows beyond the cap of {whose}", float(rows), linear_half_width(beyond, noises, level), True),
