@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
-import pyarrow as pa
-
 from discreet.combined._answer import CombinedAnswer, combined_from_stored, combined_to_stored
 from discreet.errors import LedgerError
-from discreet.privacy import Loss, PureLoss, SumLoss, currency, from_json, in_currency, to_json
+from discreet.privacy import Loss, PureLoss, SumLoss, currency, from_json, in_currency
 from discreet.query import (
     ALL_NOISE,
     Release,
@@ -22,7 +19,7 @@ from discreet.query import (
     release_digests,
     verify_query_loss,
 )
-from discreet.release import ReleaseKind, check_finite, check_uncompressed, check_within, register, stated_in
+from discreet.release import ReleaseKind, check_within, register, stated_in
 
 __all__ = ["COMBINED", "CombinedRelease"]
 
@@ -55,32 +52,15 @@ class CombinedRelease(Release):
         self.answer.shape(column)
         return None
 
-    def to_bytes(self) -> bytes:
-        """The whole release as an Arrow stream; `from_bytes` restores it."""
+    def _stored(self) -> tuple[dict[str, Any], list[Any]]:
         assert isinstance(self.answer, CombinedAnswer)
-        header, stored = combined_to_stored(self.answer)
-        header |= {"loss": to_json(self.loss), "certificate": dict(self.certificate)}
-        fields = [pa.field(f"c{i}", column.type) for i, column in enumerate(stored)]
-        schema = pa.schema(fields, metadata={"discreet": json.dumps(header)})
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, schema) as writer:
-            writer.write_table(pa.table(stored, schema=schema))
-        return sink.getvalue().to_pybytes()
+        return combined_to_stored(self.answer)
 
     @classmethod
-    def from_bytes(cls, payload: bytes) -> CombinedRelease:
-        """Restore a stored release. Raises `LedgerError` if the bytes are not one."""
-        try:
-            check_uncompressed(payload)
-            stored = pa.ipc.open_stream(payload).read_all()
-            header = json.loads((stored.schema.metadata or {})[b"discreet"])
-            check_finite(header["certificate"])
-            if len(header["parts"]) != len(header["certificate"]["parts"]):
-                raise ValueError("the release and its certificate have other parts")
-            answer = combined_from_stored(header, stored.columns)
-            return cls(answer, from_json(header["loss"]), header["certificate"])
-        except (pa.ArrowException, OSError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError):
-            raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
+    def _restored(cls, header: Mapping[str, Any], columns: Sequence[Any]) -> CombinedAnswer:
+        if len(header["parts"]) != len(header["certificate"]["parts"]):
+            raise ValueError("the release and its certificate have other parts")
+        return combined_from_stored(header, columns)
 
     def footnotes(self, level: float = 0.95, first: int | None = None) -> list[str]:
         """What is to be known of the rows: what the parts say of theirs, and where the rest could not be computed."""

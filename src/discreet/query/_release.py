@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
@@ -176,7 +176,7 @@ class Release(BaseRelease):
 
     def to_bytes(self) -> bytes:
         """The whole release as an Arrow stream; `from_bytes` restores it."""
-        header, stored = answer_to_stored(self.answer)
+        header, stored = self._stored()
         header |= {"loss": to_json(self.loss), "certificate": dict(self.certificate)}
         fields = [pa.field(f"c{i}", column.type) for i, column in enumerate(stored)]
         schema = pa.schema(fields, metadata={"discreet": json.dumps(header)})
@@ -186,17 +186,26 @@ class Release(BaseRelease):
         return sink.getvalue().to_pybytes()
 
     @classmethod
-    def from_bytes(cls, payload: bytes) -> Release:
+    def from_bytes(cls, payload: bytes) -> Self:
         """Restore a stored release. Raises `LedgerError` if the bytes are not one."""
         try:
             check_uncompressed(payload)
             stored = pa.ipc.open_stream(payload).read_all()
             header = json.loads((stored.schema.metadata or {})[b"discreet"])
             check_finite(header["certificate"])
-            answer = answer_from_stored(header, stored.columns)
+            answer = cls._restored(header, stored.columns)
             return cls(answer, from_json(header["loss"]), header["certificate"])
-        except (pa.ArrowException, OSError, KeyError, ValueError, TypeError, RecursionError):
+        except (pa.ArrowException, OSError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError):
             raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
+
+    def _stored(self) -> tuple[dict[str, Any], list[Any]]:
+        """What `to_bytes` stores of the answer: plain JSON, and columns."""
+        return answer_to_stored(self.answer)
+
+    @classmethod
+    def _restored(cls, header: Mapping[str, Any], columns: Sequence[Any]) -> Answer:
+        """The inverse of `_stored`."""
+        return answer_from_stored(header, columns)
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Columns, rows and half-widths at `level`; NaN and infinities are None, dates and timestamps ISO 8601 text."""
