@@ -145,7 +145,7 @@ class Session:
         Parameters
         ----------
         question
-            `discreet.query.SQL` or `Suggest`, `discreet.release.MechanismQuestion`, or a `Question` of your own.
+            `discreet.combined.Statement`, `discreet.query.Suggest`, `MechanismQuestion`, or a `Question` of your own.
         idempotency_key
             With one, a request may be sent again after a connection was lost: it is paid once, and answered as the
             first one was; if that was charged and got nothing, the key is refused.

@@ -17,12 +17,13 @@ from outside import KIND, Histogram, HistogramRelease
 
 import discreet as dp
 from discreet.cli import main
+from discreet.combined import Statement
 from discreet.elapsed import on_step
 from discreet.errors import LedgerError
 from discreet.ledger import open_ledger, verify_release
 from discreet.ledger.crypto import _signing
 from discreet.mechanisms import DiscreteLaplace
-from discreet.query import SQL, Suggest
+from discreet.query import Suggest
 from discreet.release import MechanismQuestion, kind_of, load, parse_release_file, recompute_loss, register
 from discreet.release import _kinds as kinds
 
@@ -44,8 +45,8 @@ POLICY: dict[str, Any] = {
 }
 TABLE = pa.table({"who": [1, 1, 2, 3], "k": ["a", "b", "a", "z"], "x": [1, 2, 3, 4]})
 ASKED: dict[str, Any] = {
-    "query": SQL("SELECT k, COUNT(*) AS n FROM t GROUP BY k", dp.pure(1)),
-    "biased": SQL("SELECT SUM(x) AS s FROM t", dp.pure(1), bias=True),
+    "query": Statement("SELECT k, COUNT(*) AS n FROM t GROUP BY k", dp.pure(1)),
+    "biased": Statement("SELECT SUM(x) AS s FROM t", dp.pure(1), bias=True),
     "suggestion": Suggest("t", "x", dp.pure(1)),
     "mechanism": MechanismQuestion(DiscreteLaplace(2), 5, 1, name="five"),
     "histogram": Histogram("t", "k", 4),
@@ -163,7 +164,7 @@ def test_what_fails_after_the_charge_stays_charged_and_is_not_redrawn(
 def test_progress_is_elapsed_time_and_public_steps() -> None:
     seen: list[tuple[int, int]] = []
     with dp.connect({"t": TABLE}, POLICY) as session, on_step(lambda seconds, *steps: seen.append(steps)):
-        session.answer(SQL("SELECT k, COUNT(*) AS n FROM t GROUP BY ROLLUP (k)", dp.pure(1)))
+        session.answer(Statement("SELECT k, COUNT(*) AS n FROM t GROUP BY ROLLUP (k)", dp.pure(1)))
     assert seen == [(0, 2), (1, 2)]
 
 

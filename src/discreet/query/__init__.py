@@ -15,7 +15,7 @@ from discreet.query._public_tables import MOST_PUBLIC_ROWS, READABLE, read_rows
 from discreet.query._records import Feature, RecordPlan, plan_records
 from discreet.query._release import Release
 from discreet.query._selected_rows import SelectedRows, select_rows
-from discreet.query._sql import SQL, PreparedSQL, certificate_of, draw_levels, noisy_groups
+from discreet.query._sql import PreparedSQL, certificate_of, draw_levels, noisy_groups
 from discreet.query._transpile import in_dialect, transpile
 from discreet.query._verify import recompute_query_loss, verify_query_loss
 from discreet.query.budget._calibrate import level_spends
@@ -111,7 +111,6 @@ __all__ = [
     "REFUSED",
     "RULES",
     "SHIFTS",
-    "SQL",
     "STATISTICS",
     "STATISTICS_ELSEWHERE",
     "STATISTIC_NAMES",

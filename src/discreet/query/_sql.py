@@ -1,4 +1,4 @@
-"""SQL as a question: planned under public terms, answered level by level, with a certificate."""
+"""A plan of SQL with a spend, answered level by level, with a certificate."""
 
 from __future__ import annotations
 
@@ -10,43 +10,19 @@ from discreet import noise
 from discreet.errors import ParameterError
 from discreet.policy import Policy
 from discreet.privacy import Loss, to_json
-from discreet.query._bias import plan_with_bias
 from discreet.query._certificate_levels import level_to_json
 from discreet.query._checked_query import bias_to_json
 from discreet.query._plan import Plan, with_chosen_cap
-from discreet.query._planner import make_plan
 from discreet.query._public_keys import public_keys_to_json
 from discreet.query._release import Release
-from discreet.query._transpile import in_dialect
 from discreet.query._verify import recompute_query_loss, verify_query_loss
 from discreet.query.budget._noise import Level, draw
 from discreet.query.measures._bounded import Group
-from discreet.query.parse._ibis import Query
 from discreet.query.results._answer import QUANTILE, Answer
 from discreet.query.results._serialize import answer_to_stored, bars_digest, release_digests, values_digest
-from discreet.release import ReleaseContext, ReleaseKind, Terms, register
+from discreet.release import ReleaseContext, ReleaseKind, register
 
-__all__ = ["SQL", "PreparedSQL", "draw_levels", "noisy_groups"]
-
-
-@dataclass(frozen=True, slots=True)
-class SQL:
-    """A query with its spend; see `discreet.Session.sql`. With `bias`, a tenth of the spend estimates its bias."""
-
-    query: Query
-    spend: Loss
-    bias: bool = False
-    dialect: str = "duckdb"
-
-    def prepare(self, terms: Terms) -> PreparedSQL:
-        """The plan of the query. Raises `QueryError` for what is not supported, `ParameterError` for a wrong spend."""
-        query = in_dialect(self.query, self.dialect, terms.policy)
-        plan = (plan_with_bias if self.bias else make_plan)(query, terms.policy, self.spend, terms.read_public)
-        if plan.loss is None:
-            raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
-        for level in plan.all_levels:
-            terms.accept(level.bounded)
-        return PreparedSQL(plan, plan.loss, plan.hash(terms.policy))
+__all__ = ["PreparedSQL", "certificate_of", "draw_levels", "noisy_groups"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
+from discreet.combined import Statement
 from discreet.errors import LedgerError
 from discreet.ledger import Reservation
 from discreet.ledger import _accounts as sql
@@ -16,7 +17,6 @@ from discreet.ledger._claims import Claims
 from discreet.ledger.log import _rows as rows
 from discreet.ledger.state import _account as accounts
 from discreet.privacy import Loss, PureLoss, approx, parts, pure
-from discreet.query import SQL
 from discreet.release import MechanismQuestion, Terms
 from discreet.session import Session
 from mutants import _scripts as scripts
@@ -29,7 +29,7 @@ __all__ = ["MUTANTS"]
 _Ledger = sql.AccountLedger
 _charged, _tip = accounts.Account.charged, rows.tip
 _find, _reserve, _commit, _seal = _Ledger.find, _Ledger.reserve, _Ledger.commit, Claims.seal
-_prepare, _release, _loss = SQL.prepare, Session.release, MechanismQuestion._loss
+_prepare, _release, _loss = Statement.prepare, Session.release, MechanismQuestion._loss
 
 
 def _taken_up(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
@@ -87,7 +87,7 @@ def _own_charges(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
     return found
 
 
-def _with_content(self: SQL, terms: Terms) -> Any:
+def _with_content(self: Statement, terms: Terms) -> Any:
     """The data enter the hash of a plan."""
     prepared = _prepare(self, terms)
     plan = replace(prepared.plan, sql=f"{prepared.plan.sql} of {terms.accept.__self__.rows}")  # type: ignore[attr-defined]
@@ -166,7 +166,7 @@ MUTANTS = (
     _mutant(
         "repeats keyed on content",
         "A question is answered from the ledger as long as the data are the same: an equal answer says that they are.",
-        (SQL, "prepare", _with_content),
+        (Statement, "prepare", _with_content),
         script=scripts.before_and_after,
         pair=((5, 6), (5, 5)),
         true_epsilon=math.inf,
