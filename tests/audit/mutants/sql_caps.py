@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from discreet.mechanisms import DiscreteLaplace
 from discreet.query import BoundedAggregate, Group, Noise, Plan
 from discreet.query import _sql as front
 from discreet.query.budget import _noise as drawing
@@ -17,7 +18,7 @@ __all__ = ["MUTANTS"]
 
 _draw, _with_chosen_cap = front.draw, front.with_chosen_cap
 _COUNT = "SELECT COUNT(*) AS n FROM t"
-_TOO_FEW = int(choosing._HANDICAP / float(choosing.SHARE))
+_TOO_FEW = int(choosing._HANDICAP * DiscreteLaplace(scale=1 / choosing.SHARE).std / math.sqrt(2))
 """So many people with two rows are cut to one, and one person more is not."""
 
 
