@@ -20,7 +20,7 @@ from discreet.query._transpile import in_dialect, transpile
 from discreet.query._verify import recompute_query_loss, verify_query_loss
 from discreet.query.budget._calibrate import level_spends
 from discreet.query.budget._noise import Level, Noise, TopKeys, draw, together
-from discreet.query.dialects._transpile import DIALECTS, RULES
+from discreet.query.dialects._to_duckdb import DIALECTS, RULES
 from discreet.query.expressions._domains import domain, key_type
 from discreet.query.expressions._intervals import divides_safely
 from discreet.query.expressions._types import Field, Row, is_moment, nullable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discreet.policy import Policy
 from discreet.query._planner import refusals
-from discreet.query.dialects._transpile import to_duckdb
+from discreet.query.dialects._to_duckdb import to_duckdb
 from discreet.query.parse._ibis import Query
 from discreet.recursion import with_room
 

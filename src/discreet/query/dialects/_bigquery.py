@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 from discreet.query.dialects._builders import (
-    concatenated,
     counted_from,
     difference,
     extracted,
     formatted,
-    greatest,
     moment,
-    replaced,
     shifted,
-    sided,
-    substring,
     truncated,
 )
 from discreet.query.dialects._rules import Rules
+from discreet.query.dialects._shared import ANY_NULL, CONCATENATIONS, MOMENTS, PIECES, SPANS, fields
 
 __all__ = ["BIGQUERY"]
 
 _UNITS = {
-    **{unit: unit.lower() for unit in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")},
+    **SPANS,
     "ISOWEEK": "week",
     "WEEK(MONDAY)": "week",
 }
-_SPANS = {unit: name for unit, name in _UNITS.items() if name != "week"}
 BIGQUERY = Rules(
     "bigquery",
     "BigQuery",
     same=(
         "CEIL/1 CEILING/1 ROUND TRUNC/1 LN/1 LOG10/1 POWER/2 POW/2 CBRT/1 IFNULL/2 LENGTH/1 CHAR_LENGTH/1 "
-        "CHARACTER_LENGTH/1 TRIM/2 LTRIM/2 RTRIM/2 STARTS_WITH/2 ENDS_WITH/2 STDDEV/1 "
-        "STDDEV_SAMP/1 STDDEV_POP/1 VARIANCE/1 VAR_SAMP/1 VAR_POP/1 CORR/2 COVAR_POP/2 COVAR_SAMP/2 "
-        "APPROX_COUNT_DISTINCT/1 COUNT_IF/1"
+        "CHARACTER_LENGTH/1 TRIM/2 LTRIM/2 RTRIM/2 STARTS_WITH/2 ENDS_WITH/2 APPROX_COUNT_DISTINCT/1 "
+        f"COUNT_IF/1 LAST_DAY/1 {MOMENTS}"
     ),
     written={
         "MOD/2": "$1 % $2",
@@ -46,23 +40,11 @@ BIGQUERY = Rules(
         "LOG/1": "LN($1)",
         "LOG/2": "LOG($2, $1)",
         "DATE/3": "MAKE_DATE($1, $2, $3)",
-        "LAST_DAY/1": "CAST(DATE_TRUNC('month', $1) + INTERVAL 1 MONTH - INTERVAL 1 DAY AS DATE)",
     },
     built={
-        "GREATEST/2": greatest("GREATEST"),
-        "GREATEST/3": greatest("GREATEST"),
-        "LEAST/2": greatest("LEAST"),
-        "LEAST/3": greatest("LEAST"),
-        "CONCAT/2": concatenated,
-        "CONCAT/3": concatenated,
-        "CONCAT/4": concatenated,
-        "SUBSTRING/2": substring,
-        "SUBSTRING/3": substring,
-        "SUBSTR/2": substring,
-        "SUBSTR/3": substring,
-        "LEFT/2": sided("LEFT"),
-        "RIGHT/2": sided("RIGHT"),
-        "REPLACE/3": replaced,
+        **PIECES,
+        **CONCATENATIONS,
+        **ANY_NULL,
         "REGEXP_EXTRACT/2": extracted,
         "STRPOS/2": counted_from(0, 1),
         "INSTR/2": counted_from(0, 1),
@@ -70,7 +52,7 @@ BIGQUERY = Rules(
         "DATETIME/1": moment("TIMESTAMP"),
         "TIMESTAMP/1": moment("TIMESTAMP"),
         **{f"{name}/2": truncated(1, 0, _UNITS) for name in ("DATE_TRUNC", "DATETIME_TRUNC", "TIMESTAMP_TRUNC")},
-        **{f"{name}/3": difference(2, 1, 0, _SPANS) for name in ("DATE_DIFF", "DATETIME_DIFF")},
+        **{f"{name}/3": difference(2, 1, 0, SPANS) for name in ("DATE_DIFF", "DATETIME_DIFF")},
         **{f"{name}_ADD/2": shifted(1) for name in ("DATE", "DATETIME", "TIMESTAMP")},
         **{f"{name}_SUB/2": shifted(-1) for name in ("DATE", "DATETIME", "TIMESTAMP")},
         **{f"FORMAT_{name}/2": formatted("c", 1, 0) for name in ("DATE", "DATETIME", "TIMESTAMP")},
@@ -88,9 +70,7 @@ BIGQUERY = Rules(
         "RTRIM": "it removes all white space there; write RTRIM(s, ' ')",
     },
     parts={
-        **{
-            part: f"EXTRACT({part} FROM $1)" for part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
-        },
+        **fields(SPANS),
         "DAYOFYEAR": "EXTRACT(DOY FROM $1)",
         "DAYOFWEEK": "EXTRACT(DOW FROM $1) + 1",
         "ISOWEEK": "EXTRACT(WEEK FROM $1)",

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from discreet.query.dialects._builders import (
-    concatenated,
     counted_from,
     days_added,
     formatted,
     moment,
-    replaced,
-    sided,
-    substring,
     truncated,
 )
 from discreet.query.dialects._rules import Rules
+from discreet.query.dialects._shared import CONCATENATIONS, MOMENTS, PIECES, REGRESSIONS, WEEKS
 
 __all__ = ["SPARK"]
 
-_UNITS = {unit: unit.lower() for unit in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")}
-_LAST_DAY = "CAST(DATE_TRUNC('month', $1) + INTERVAL 1 MONTH - INTERVAL 1 DAY AS DATE)"
 SPARK = Rules(
     "spark",
     "Spark",
     same=(
-        "CEIL/1 CEILING/1 ROUND LN/1 LOG10/1 LOG2/1 LOG/2 POWER/2 POW/2 CBRT/1 SIGNUM/1 GREATEST LEAST IFNULL/2 "
-        "NVL/2 NVL2/3 ISNULL/1 LENGTH/1 LEN/1 CHAR_LENGTH/1 CHARACTER_LENGTH/1 BIT_LENGTH/1 LCASE/1 "
-        "UCASE/1 TRIM/1 LTRIM/1 RTRIM/1 BTRIM STARTSWITH/2 ENDSWITH/2 CONTAINS/2 STDDEV/1 STDDEV_SAMP/1 STDDEV_POP/1 "
-        "VARIANCE/1 VAR_SAMP/1 VAR_POP/1 CORR/2 COVAR_POP/2 COVAR_SAMP/2 REGR_COUNT/2 REGR_AVGX/2 REGR_AVGY/2 "
-        "REGR_SXX/2 REGR_SYY/2 REGR_SXY/2 REGR_SLOPE/2 REGR_INTERCEPT/2 REGR_R2/2 MEAN/1 MEDIAN/1 COUNT_IF/1 "
+        "CEIL/1 CEILING/1 ROUND LN/1 LOG10/1 LOG2/1 LOG/2 POWER/2 POW/2 CBRT/1 SIGNUM/1 GREATEST LEAST "
+        "IFNULL/2 NVL/2 NVL2/3 ISNULL/1 LENGTH/1 LEN/1 CHAR_LENGTH/1 CHARACTER_LENGTH/1 BIT_LENGTH/1 LCASE/1 "
+        "UCASE/1 TRIM/1 LTRIM/1 RTRIM/1 BTRIM STARTSWITH/2 ENDSWITH/2 CONTAINS/2 MEAN/1 MEDIAN/1 COUNT_IF/1 "
         "PERCENTILE/2 PERCENTILE_APPROX/2 APPROX_PERCENTILE/2 PERCENTILE_CONT/1 PERCENTILE_DISC/1 "
-        "APPROX_COUNT_DISTINCT/1 PI/0 YEAR/1 QUARTER/1 MONTH/1 DAY/1 DAYOFMONTH/1 DAYOFYEAR/1 WEEKOFYEAR/1 HOUR/1 "
-        "MINUTE/1 SECOND/1 MAKE_DATE/3"
+        "APPROX_COUNT_DISTINCT/1 PI/0 YEAR/1 QUARTER/1 MONTH/1 DAY/1 DAYOFMONTH/1 DAYOFYEAR/1 WEEKOFYEAR/1 "
+        f"HOUR/1 MINUTE/1 SECOND/1 MAKE_DATE/3 LAST_DAY/1 {MOMENTS} {REGRESSIONS}"
     ),
     written={
         "MOD/2": "$1 % $2",
@@ -42,25 +35,16 @@ SPARK = Rules(
         "WEEKDAY/1": "ISODOW($1) - 1",
         "DATEDIFF/2": "DATE_DIFF('day', $2, $1)",
         "DATE_DIFF/2": "DATE_DIFF('day', $2, $1)",
-        "LAST_DAY/1": _LAST_DAY,
     },
     built={
-        "CONCAT/2": concatenated,
-        "CONCAT/3": concatenated,
-        "CONCAT/4": concatenated,
-        "SUBSTRING/2": substring,
-        "SUBSTRING/3": substring,
-        "SUBSTR/2": substring,
-        "SUBSTR/3": substring,
-        "LEFT/2": sided("LEFT"),
-        "RIGHT/2": sided("RIGHT"),
-        "REPLACE/3": replaced,
+        **PIECES,
+        **CONCATENATIONS,
         "POSITION/2": counted_from(0, 1),
         "INSTR/2": counted_from(0, 1),
         "LOCATE/2": counted_from(1, 0),
         "DATE/1": moment("DATE"),
         "TO_DATE/1": moment("DATE"),
-        "DATE_TRUNC/2": truncated(0, 1, _UNITS),
+        "DATE_TRUNC/2": truncated(0, 1, WEEKS),
         "DATE_ADD/2": days_added(1),
         "DATEADD/2": days_added(1),
         "DATE_SUB/2": days_added(-1),
@@ -83,7 +67,7 @@ SPARK = Rules(
         "DAYOFWEEK_ISO": "EXTRACT(ISODOW FROM $1)",
         "DOW_ISO": "EXTRACT(ISODOW FROM $1)",
     },
-    units=_UNITS,
+    units=WEEKS,
     half="cut",
     escapes="texts",
     schema="default",

@@ -15,25 +15,24 @@ from discreet.query.dialects._builders import (
     truncated,
 )
 from discreet.query.dialects._rules import Rules
+from discreet.query.dialects._shared import SPANS, WEEKS, fields
 
 __all__ = ["TSQL"]
 
-_SPANS = {unit: unit.lower() for unit in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")}
-_INTERVALS = _SPANS | {"WEEK": "week"}
 _FRACTIONS = ("decimal", "float", "fraction")
 TSQL = Rules(
     "tsql",
     "T-SQL",
     same=(
-        "CEILING/1 ROUND/2 LOG10/1 SQUARE/1 GREATEST LEAST COUNT_BIG TRIM/1 LTRIM/1 RTRIM/1 CONCAT STDEV/1 STDEVP/1 "
-        "VAR/1 VARP/1 APPROX_COUNT_DISTINCT/1 PI/0 YEAR/1 MONTH/1 DAY/1 DATEFROMPARTS/3"
+        "CEILING/1 ROUND/2 LOG10/1 SQUARE/1 GREATEST LEAST COUNT_BIG TRIM/1 LTRIM/1 RTRIM/1 CONCAT STDEV/1 "
+        "STDEVP/1 VAR/1 VARP/1 APPROX_COUNT_DISTINCT/1 PI/0 YEAR/1 MONTH/1 DAY/1 DATEFROMPARTS/3"
     ),
     written={
         "IIF/3": "CASE WHEN $1 THEN $2 ELSE $3 END",
         "LEN/1": "LENGTH(RTRIM($1))",
         "LOG/1": "LN($1)",
         "LOG/2": "LOG($2, $1)",
-        "EOMONTH/1": "CAST(DATE_TRUNC('month', $1) + INTERVAL 1 MONTH - INTERVAL 1 DAY AS DATE)",
+        "EOMONTH/1": "LAST_DAY($1)",
     },
     built={
         "AVG/1": first_arguments_kind("AVG", _FRACTIONS, "that of whole numbers is cut; write AVG(x * 1.0)"),
@@ -44,10 +43,10 @@ TSQL = Rules(
         "RIGHT/2": sided("RIGHT"),
         "REPLACE/3": replaced,
         "CHARINDEX/2": counted_from(1, 0),
-        "DATETRUNC/2": truncated(0, 1, _SPANS | {"ISO_WEEK": "week"}),
-        "DATEDIFF/3": difference(0, 1, 2, _SPANS),
-        "DATEDIFF_BIG/3": difference(0, 1, 2, _SPANS),
-        "DATEADD/3": added(0, 1, 2, _INTERVALS),
+        "DATETRUNC/2": truncated(0, 1, SPANS | {"ISO_WEEK": "week"}),
+        "DATEDIFF/3": difference(0, 1, 2, SPANS),
+        "DATEDIFF_BIG/3": difference(0, 1, 2, SPANS),
+        "DATEADD/3": added(0, 1, 2, WEEKS),
         "FORMAT/2": formatted("net"),
     },
     instead={
@@ -63,13 +62,11 @@ TSQL = Rules(
         "STRING_AGG": "write GROUP BY x",
     },
     parts={
-        **{
-            part: f"EXTRACT({part} FROM $1)" for part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
-        },
+        **fields(SPANS),
         "DAYOFYEAR": "EXTRACT(DOY FROM $1)",
         "ISO_WEEK": "EXTRACT(WEEK FROM $1)",
     },
-    units=_SPANS | {"ISO_WEEK": "week"},
+    units=SPANS | {"ISO_WEEK": "week"},
     half="cut",
     cuts_quotients=True,
     schema="dbo",
