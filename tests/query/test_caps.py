@@ -23,9 +23,8 @@ from discreet.policy import Policy, load_policy
 from discreet.privacy import Relation, budget_of
 from discreet.query import Group, Plan, Release, draw, make_plan, with_chosen_cap
 from discreet.query.caps._choice import SHARE, CapChoice
-from discreet.query.caps._people_by_rows import caps_up_to
 from discreet.release import verify_loss
-from discreet.sensitivity import Norms
+from discreet.sensitivity import Norms, caps_up_to
 
 COLUMNS: dict[str, Any] = {
     "x": {"type": "int", "bounds": [0, 9]},
@@ -64,12 +63,12 @@ def counted(tables: dict[str, pa.Table], query: str, facts: Policy, spend: dp.Lo
 
 
 def least_cap(rows: int) -> int:
-    return next((cap for cap in caps_up_to(2**14) if cap >= rows), 2**14)
+    return next((cap for cap in caps_up_to(2**14, 4) if cap >= rows), 2**14)
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 5, 64, 100, 2**14])
 def test_caps_rise_by_a_fifth_or_by_one_to_the_largest(most: int) -> None:
-    caps = caps_up_to(most)
+    caps = caps_up_to(most, 4)
     assert caps[0] == 1 and caps[-1] == most and list(caps) == sorted(set(caps))
     assert all(b - a <= max(1, 0.25 * a) for a, b in itertools.pairwise(caps))
 
@@ -208,7 +207,7 @@ def test_an_answer_is_paid_verified_and_free_when_asked_again(spend: dp.Loss) ->
         assert session.spent == spent
     assert release.loss == plan.loss
     verify_loss(dict(release.certificate))
-    assert release.certificate["cap"]["chosen"] in caps_up_to(2**14)
+    assert release.certificate["cap"]["chosen"] in caps_up_to(2**14, 4)
     assert release.certificate["levels"][0]["rows_per_unit"] == release.certificate["cap"]["chosen"]
 
 

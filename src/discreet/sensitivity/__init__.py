@@ -7,6 +7,7 @@ Proofs: ``proofs/sensitivity.md``, ``proofs/local_sensitivity.md``.
 """
 
 from discreet.sensitivity._aggregates import Norms, bounded_sum, count, keys_touched
+from discreet.sensitivity._caps import caps_up_to
 from discreet.sensitivity._categories import CountDistinct, Mode
 from discreet.sensitivity._data import adds_or_removes, clamped, interval, unmasked
 from discreet.sensitivity._exact import round_up
@@ -33,6 +34,7 @@ __all__ = [
     "adds_or_removes",
     "at_distance",
     "bounded_sum",
+    "caps_up_to",
     "clamped",
     "count",
     "distance",

@@ -12,9 +12,10 @@ from tests.graphs.node.neighbours import removals, small
 
 from discreet.errors import ParameterError
 from discreet.graphs import Graph
-from discreet.graphs.node import CapScores, NodeCount, Resolution, Truncated, caps_up_to, choose_cap
+from discreet.graphs.node import CapScores, NodeCount, Resolution, Truncated, choose_cap
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from discreet.privacy import pure
+from discreet.sensitivity import caps_up_to
 
 COUNTS = [
     NodeCount("edges", 4, pure(1)),

@@ -6,7 +6,7 @@ and does not change graphs that are within it. The cap is public, or it is bough
 read off the graph. No answer here is of one vertex: hiding whether a person is there at all, it could say nothing.
 """
 
-from discreet.graphs.node._caps import CapScores, caps_up_to, choose_cap
+from discreet.graphs.node._caps import CapScores, choose_cap
 from discreet.graphs.node._count import Cap, NodeCount, NodeCountRelease
 from discreet.graphs.node._degrees import NodeDegrees, NodeDegreesRelease
 from discreet.graphs.node._degrees_release import NodePrivateDegrees
@@ -54,7 +54,6 @@ __all__ = [
     "TwoStars",
     "block_sums",
     "blocks_up_to",
-    "caps_up_to",
     "choose_cap",
     "edge_flow",
     "edge_order",

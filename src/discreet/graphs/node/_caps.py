@@ -13,20 +13,10 @@ from discreet.graphs.node._truncation import Resolution, Truncated
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from discreet.noise import bernoulli_exp, permutation, uniform_below
 
-__all__ = ["CapScores", "caps_up_to", "choose_cap"]
+__all__ = ["OCTAVES", "CapScores", "choose_cap"]
 
-_HALVINGS = 12
-
-
-def caps_up_to(largest: int, per_octave: int = 1) -> tuple[int, ...]:
-    """The largest cap, and the powers of two from 1/4096 of it, or so many caps for each doubling. Public.
-
-    >>> caps_up_to(100), caps_up_to(10, per_octave=2)
-    ((1, 2, 4, 8, 16, 32, 64, 100), (1, 2, 3, 4, 6, 8, 10))
-    """
-    steps = range(largest.bit_length() * per_octave)
-    powers = {round(2 ** (step / per_octave)) for step in steps}
-    return (*sorted(power for power in powers if largest <= power << _HALVINGS and power < largest), largest)
+OCTAVES = 12
+"""Caps are looked at down to 1/4096 of the largest."""
 
 
 @dataclass(slots=True)

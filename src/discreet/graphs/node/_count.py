@@ -10,7 +10,7 @@ from typing import Literal
 
 from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
-from discreet.graphs.node._caps import CapScores, caps_up_to, choose_cap
+from discreet.graphs.node._caps import OCTAVES, CapScores, choose_cap
 from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows
 from discreet.graphs.node._patterns import Stars, Triangles
 from discreet.graphs.node._truncation import PACKED, PackedPatterns, Resolution, Truncated
@@ -18,7 +18,7 @@ from discreet.graphs.node.forests import FORESTS, SpanningForests
 from discreet.graphs.node.stars import TwoStars
 from discreet.prices import Additive, Choice, Prices, Purse, check_spend
 from discreet.privacy import Loss
-from discreet.sensitivity import Norms
+from discreet.sensitivity import Norms, caps_up_to
 
 __all__ = ["Cap", "NodeCount", "NodeCountRelease", "Statistic", "check_max_degree", "largest_cap", "norms_of"]
 
@@ -137,7 +137,7 @@ class NodeCount:
         if self.cap == "public":
             return (self.largest_cap,)
         least = _LEAST_FOREST_CAP if self.statistic == "components" else 1
-        return tuple(cap for cap in caps_up_to(self.largest_cap) if cap >= least)
+        return tuple(cap for cap in caps_up_to(self.largest_cap, octaves=OCTAVES) if cap >= least)
 
     @property
     def resolution(self) -> Resolution:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.graphs._graph import Graph
-from discreet.graphs.node._caps import CapScores, caps_up_to, choose_cap
+from discreet.graphs.node._caps import OCTAVES, CapScores, choose_cap
 from discreet.graphs.node._count import Cap, check_max_degree, norms_of
 from discreet.graphs.node._distribution import block_sums, degree_distribution, sums_sensitivity
 from discreet.graphs.node._flow import HALF_EDGES, EdgeFlows
@@ -19,6 +19,7 @@ from discreet.graphs.node._projection import Name, edge_order, projected_degrees
 from discreet.graphs.node._truncation import Truncated
 from discreet.prices import Additive, Choice, Prices, Purse, check_spend, with_noise
 from discreet.privacy import Loss
+from discreet.sensitivity import caps_up_to
 
 __all__ = ["NodeDegrees", "NodeDegreesRelease"]
 
@@ -99,7 +100,7 @@ class NodeDegrees:
     @property
     def caps(self) -> tuple[int, ...]:
         """The caps to choose from."""
-        return caps_up_to(self.max_degree, _PER_OCTAVE) if self.cap == "bought" else (self.max_degree,)
+        return caps_up_to(self.max_degree, _PER_OCTAVE, OCTAVES) if self.cap == "bought" else (self.max_degree,)
 
     @property
     def choice(self) -> Choice | None:

@@ -16,16 +16,19 @@ from discreet.privacy import Loss, Unit
 from discreet.query._certificate_levels import level_to_json
 from discreet.query.budget._calibrate import calibrate, part_of
 from discreet.query.budget._noise import Level, NoiseMechanism
-from discreet.query.caps._people_by_rows import caps_up_to, people_by_rows
+from discreet.query.caps._people_by_rows import people_by_rows
 from discreet.query.measures._bounded import Group, public_groups
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.results._intervals import linear_half_width
+from discreet.sensitivity import caps_up_to
 
 __all__ = ["SHARE", "CapChoice", "cap_choice"]
 
 SHARE = Fraction(3, 20)
 """The part of the spend that chooses the cap."""
 
+_PER_OCTAVE = 4
+"""Caps for each doubling."""
 _HANDICAP = 2.25
 """People who pay for the next cap, in scales of the noise of a count: fewer cannot be told from noise."""
 _DIFFERENCE = 0.1
@@ -110,7 +113,7 @@ class CapChoice:
 def cap_choice(levels: Sequence[Level], unit: Unit, policy: Policy, *, ratios: bool) -> CapChoice:
     """The choice for a query whose levels have the largest cap that may be chosen; `ratios` is as in `CapChoice`."""
     bounded = levels[0].bounded
-    caps = caps_up_to(bounded.max_rows)
+    caps = caps_up_to(bounded.max_rows, _PER_OCTAVE)
     return CapChoice(tuple(levels), people_by_rows(bounded, caps, unit, policy), caps, len(caps), ratios)
 
 

@@ -18,19 +18,7 @@ from discreet.query.measures._measures import Count
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.relations._nodes import Filtered, Grouped, Total, unlimited
 
-__all__ = ["caps_up_to", "people_by_rows"]
-
-_PER_OCTAVE = 4
-
-
-def caps_up_to(most: int) -> tuple[int, ...]:
-    """Caps to choose from: 1, 2, 3, …, four for each doubling, up to `most`.
-
-    >>> caps_up_to(20)
-    (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 13, 16, 19, 20)
-    """
-    steps = range(most.bit_length() * _PER_OCTAVE)
-    return (*sorted({cap for step in steps if (cap := round(2 ** (step / _PER_OCTAVE))) < most}), most)
+__all__ = ["people_by_rows"]
 
 
 def people_by_rows(bounded: BoundedAggregate, caps: Sequence[int], unit: Unit, policy: Policy) -> Level:
