@@ -67,7 +67,7 @@ def _hunt(template: str, relation: Relation, caps: str, rounds: int, fault: Faul
 
 
 def _hunt_alone(template: str, relation: Relation, caps: str, rounds: int) -> str | None:
-    """The same with one pair at a time, and queries that need not have keys; of the counts that choose a cap, if any."""
+    """The same with one pair at a time, and queries that need not have keys; or of the counts that choose a cap."""
     dice = random.Random(f"alone {template} {relation} {caps}")
     bench = Bench(world_policy(1, relation, caps))
     for _ in range(rounds):
