@@ -80,7 +80,17 @@ ORACLES: dict[str, Oracle] = {
 }
 """By the name in `discreet.sensitivity.statistic`."""
 
-NOT_SENSITIVITIES = {"Norms", "Profile", "Statistic", "adds_or_removes", "clamped", "interval", "round_up", "unmasked"}
+NOT_SENSITIVITIES = {
+    "Norms",
+    "Profile",
+    "Statistic",
+    "adds_or_removes",
+    "caps_up_to",
+    "clamped",
+    "interval",
+    "round_up",
+    "unmasked",
+}
 SEARCHES = {"at_distance", "distance", "local", "smooth", "statistic"}
 """They are held, for every statistic, by the test of statistics below."""
 
