@@ -27,7 +27,7 @@ import numpy as np
 import psutil
 
 from discreet import local
-from discreet.server import read_store
+from discreet.server.collector import read_store
 
 SCHEME = local.HadamardResponse(domain=1_000, epsilon=2)
 

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet import local
-from discreet.server import Batch, Store
+from discreet.server.collector import Batch, Store
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from discreet import local
-from discreet.server import read_store
+from discreet.server.collector import read_store
 
 PHONES = Path(__file__).parents[2] / "examples" / "phones"
 

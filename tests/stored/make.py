@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import discreet as dp
 from discreet import local
 from discreet.ledger import open_ledger
-from discreet.server import Batch, Store
+from discreet.server.collector import Batch, Store
 
 
 def ledgers(folder: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from discreet import local
 from discreet.ledger import open_ledger
 from discreet.ledger import verify_release as checks
 from discreet.release import parse_release_file
-from discreet.server import read_store
+from discreet.server.collector import read_store
 
 FILES = Path(__file__).with_name("files")
 EXPECTED: dict[str, Any] = json.loads((FILES / "expected.json").read_text())

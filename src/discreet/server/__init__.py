@@ -1,10 +1,1 @@
-"""A collector for local differential privacy: batches of reports over HTTP, on disk before they are acknowledged.
-
-`discreet collect serve` runs it; ``docs/collecting.md`` says what it promises.
-"""
-
-from discreet.server._http import Limits
-from discreet.server._serve import serve
-from discreet.server._store import Batch, Outcome, Store, read_store
-
-__all__ = ["Batch", "Limits", "Outcome", "Store", "read_store", "serve"]
+"""Servers: a collector of local reports, and a desk where a team asks questions over HTTP and the PostgreSQL wire."""

@@ -63,7 +63,7 @@ def estimate(  # noqa: PLR0913 (options of a command line)
     """
     from discreet.cli.collect._options import lines_of, read_file, scheme_from
     from discreet.elapsed import elapsed
-    from discreet.server import read_store
+    from discreet.server.collector import read_store
 
     check_level(level)
     if plot is not None:

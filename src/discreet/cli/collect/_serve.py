@@ -47,11 +47,13 @@ def serve(  # noqa: PLR0913 (options of a command line)
 
     Addresses, user agents, times and keys of requests are neither logged nor stored.
     """
-    from discreet import server
     from discreet.cli.collect._options import scheme_from
+    from discreet.server import collector
 
-    limits = server.Limits(body=max_body, held=max(4 * max_body, 1 << 26), connections=connections, remember=remember)
-    server.serve(scheme_from(scheme), store, host=host, port=port, limits=limits, on_status=_tell)
+    limits = collector.Limits(
+        body=max_body, held=max(4 * max_body, 1 << 26), connections=connections, remember=remember
+    )
+    collector.serve(scheme_from(scheme), store, host=host, port=port, limits=limits, on_status=_tell)
 
 
 def _tell(line: str) -> None:

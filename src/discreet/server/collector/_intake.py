@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.errors import DiscreetError
 from discreet.local import Reports, Scheme
-from discreet.server._http import JSON_BODY, Limits, Refused, Request
-from discreet.server._store import Batch
+from discreet.server.collector._http import JSON_BODY, Limits, Refused, Request
+from discreet.server.collector._store import Batch
 
 __all__ = ["batch_of", "check_head"]
 

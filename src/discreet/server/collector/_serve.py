@@ -15,11 +15,11 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.local import Scheme
-from discreet.server._connection import Body, Connections
-from discreet.server._http import Answer, Limits, Refused, Request
-from discreet.server._intake import batch_of, check_head
-from discreet.server._store import Batch, Outcome, Store
-from discreet.server._writer import Writer
+from discreet.server.collector._connection import Body, Connections
+from discreet.server.collector._http import Answer, Limits, Refused, Request
+from discreet.server.collector._intake import batch_of, check_head
+from discreet.server.collector._store import Batch, Outcome, Store
+from discreet.server.collector._writer import Writer
 
 __all__ = ["serve"]
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 
 from discreet.errors import DiscreetError
-from discreet.server._store import Batch, Outcome, Store
+from discreet.server.collector._store import Batch, Outcome, Store
 
 __all__ = ["Writer"]
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from discreet.local import from_json
-from discreet.server import Limits, _store, serve
+from discreet.server.collector import Limits, _store, serve
 
 
 def main(home: str, limits: str, fold: str) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from discreet import local
-from discreet.server import read_store
+from discreet.server.collector import read_store
 
 RUN = Path(__file__).with_name("run_collector.py")
 SCHEME = local.KaryRandomizedResponse(domain=50_000, epsilon=8)

@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 
-from discreet.server._http import HEAD, Answer, Limits, Refused, Request, request_of
+from discreet.server.collector._http import HEAD, Answer, Limits, Refused, Request, request_of
 
 __all__ = ["Connections", "Handler"]
 

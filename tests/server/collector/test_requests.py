@@ -15,7 +15,7 @@ from collectors import BINARY, SCHEME, Collector, everything, key, request_for, 
 
 from discreet import local
 from discreet.errors import DataError, ParameterError
-from discreet.server import Limits, Store, read_store, serve
+from discreet.server.collector import Limits, Store, read_store, serve
 
 
 def test_a_batch_is_counted_once(start: Callable[..., Collector]) -> None:
@@ -166,7 +166,7 @@ def test_nothing_about_a_sender_is_kept(start: Callable[..., Collector]) -> None
 
 
 def test_one_collector_has_a_store(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.server._store._PATIENCE", 0.1)
+    monkeypatch.setattr("discreet.server.collector._store._PATIENCE", 0.1)
     with pytest.raises(DataError, match="another process uses the store"):
         Store(SCHEME, collector.home)
 

@@ -18,9 +18,9 @@ import pytest
 from collectors import BINARY, GUARD, SCHEME, Collector, everything, key, request_for, saying, statuses, wait_until
 
 from discreet import local
-from discreet.server import Limits
-from discreet.server._connection import Body, Connections
-from discreet.server._http import Answer, Request
+from discreet.server.collector import Limits
+from discreet.server.collector._connection import Body, Connections
+from discreet.server.collector._http import Answer, Request
 
 BODY = bytes(saying(3, 5))
 

@@ -16,8 +16,8 @@ from collectors import SCHEME, saying
 
 from discreet import local
 from discreet.errors import DataError
-from discreet.server import Batch, Outcome, Store, _intake, _store, read_store
-from discreet.server import _store as _database
+from discreet.server.collector import Batch, Outcome, Store, _intake, _store, read_store
+from discreet.server.collector import _store as _database
 
 
 def batch(number: int, times: int = 1, digest: int = 0) -> Batch:
@@ -60,7 +60,7 @@ def test_counting_at_once_or_later_is_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("at_once", [1, 1000, 1 << 22])
 def test_small_batches_are_added_up_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
     """Counts can be many: they are copied for so many bytes of reports, and not for each batch."""
-    monkeypatch.setattr("discreet.server._store._AT_ONCE", at_once)
+    monkeypatch.setattr("discreet.server.collector._store._AT_ONCE", at_once)
     copies: list[int] = []
     as_bytes = local.Server.__bytes__
     with Store(SCHEME, tmp_path) as store:
@@ -158,7 +158,7 @@ def test_a_disk_where_commits_are_less_sure_is_refused(tmp_path: Path, monkeypat
     def elsewhere(home: Path, mode: str) -> sqlite3.Connection:
         return sqlite3.connect(f"{(home / 'collected.sqlite').as_uri()}?mode={mode}&vfs=unix-dotfile", uri=True)
 
-    monkeypatch.setattr("discreet.server._store.connected", elsewhere)
+    monkeypatch.setattr("discreet.server.collector._store.connected", elsewhere)
     with pytest.raises(DataError, match="a local one"):
         Store(SCHEME, tmp_path)
 
@@ -203,7 +203,7 @@ def test_a_report_that_stumbles_on_its_way_in_is_rejected(monkeypatch: pytest.Mo
 
 
 def test_many_small_batches_are_added_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.server import _store as _database
+    from discreet.server.collector import _store as _database
 
     calls, with_batch = [], _database._with
     monkeypatch.setattr(_database, "_with", lambda server, each: calls.append(len(each)) or with_batch(server, each))
@@ -245,7 +245,7 @@ def test_a_store_that_may_only_be_read_is_read(tmp_path: Path, monkeypatch: pyte
 
     with Store(SCHEME, tmp_path) as store:
         store.write([batch(1, 7)])
-        monkeypatch.setattr("discreet.server._store.locked", refused)
+        monkeypatch.setattr("discreet.server.collector._store.locked", refused)
         assert read_store(tmp_path).reports == 7
     files = sorted(tmp_path.iterdir())
     assert read_store(tmp_path).reports == 7

@@ -361,7 +361,7 @@ def read_store(home: Path, scheme: Scheme[Any] | None = None) -> Server[Any]:
 
     >>> import tempfile
     >>> from discreet.local import KaryRandomizedResponse
-    >>> from discreet.server import Store
+    >>> from discreet.server.collector import Store
     >>> scheme = KaryRandomizedResponse(domain=["a", "b"], epsilon=1)
     >>> with tempfile.TemporaryDirectory() as home:
     ...     Store(scheme, Path(home)).close()
