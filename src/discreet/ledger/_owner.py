@@ -63,12 +63,30 @@ class OwnedLedger(LedgerAudit, AccountLedger):
             raise LedgerError(f"the account {name!r} is not an auditor's")
         return LedgerAudit(self._store)
 
+    def open_as(self, name: str, token: str | None = None) -> AccountLedger | LedgerAudit:
+        """The ledger as the account of this token sees it: an analyst's own account, or an auditor's whole.
+
+        Raises `SignInRefused` if there is no such account, or the token is not its own.
+        """
+        account = self._known(name, token)
+        if account.role == "auditor":
+            return LedgerAudit(self._store)
+        return AccountLedger(self._store, name, account.token_sha256)
+
+    def audit(self) -> LedgerAudit:
+        """The ledger as an auditor sees it, for a server of the owner's that has checked by itself who asks."""
+        return LedgerAudit(self._store)
+
+    def account_named(self, name: str) -> Account | None:
+        """An account as it is now; None if there is none of this name."""
+        return self._store.state(name).account if _is_name(name) else None
+
     def admit(self, name: str) -> AccountLedger:
         """The ledger as an analyst sees it, for a server of the owner's that has checked by itself who asks.
 
         Raises `SignInRefused` if there is no such account of an analyst.
         """
-        account = self._store.state(name).account if _is_name(name) else None
+        account = self.account_named(name)
         if account is None or account.role != "analyst":
             raise SignInRefused(f"{self._where} has no account {name!r} of an analyst; its owner can grant one")
         return AccountLedger(self._store, name, account.token_sha256)
@@ -311,7 +329,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         self._store.committed(page)
 
     def _known(self, name: str, token: str | None) -> Account:
-        account = self._store.state(name).account if _is_name(name) else None
+        account = self.account_named(name)
         wanted = None if account is None else account.token_sha256
         given = _hashed(token if isinstance(token, str) else "")
         if account is None or (wanted is not None and not hmac.compare_digest(given, wanted)):
