@@ -11,11 +11,11 @@ from typing import Any, Self, cast
 
 from discreet.engines import Engine, open_engine
 from discreet.errors import DiscreetError, LedgerError
-from discreet.ledger import AccountLedger, LoggedCharge, OwnedLedger
+from discreet.ledger import AccountLedger, Check, LedgerAudit, LoggedCharge, OwnedLedger, verify_release
 from discreet.policy import Policy
 from discreet.privacy import Loss, in_words
 from discreet.query import Release, Suggest, together
-from discreet.release import BaseRelease, Prepared, ReleaseContext, kind_of, parse_release_file
+from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile, kind_of, parse_release_file
 from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
 from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote, Source
 from discreet.server.desk._audit_log import Act, AuditLog
@@ -271,6 +271,15 @@ class Desk:
         """The newest charges with their questions: of the account, or for the owner and auditors of all."""
         with self._refusing("refusal", caller.account):
             return caller.ledger.log(count)
+
+    def verify(self, caller: Caller, file: ReleaseFile) -> list[Check]:
+        """All checks of a release that somebody has: its signature by this ledger, its digests and its loss.
+
+        For auditors and the owner its charge is looked up as well. Costs nothing.
+        """
+        with self._refusing("refusal", caller.account):
+            ledger = caller.ledger if isinstance(caller.ledger, LedgerAudit) else None
+            return list(verify_release(file, self.public_key, ledger))
 
     def shelf(self, caller: Caller, count: int = 100) -> list[LoggedCharge]:
         """The newest charges of all accounts whose answers are free for all. Raises `Refusal` where none are shared."""
