@@ -12,9 +12,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from discreet.errors import MissingExtra, ParameterError
-from discreet.server._listening import Certificate, bound
-from discreet.server._settings import Settings, SourceSettings, listener
 from discreet.server.desk import Desk, open_desk
+from discreet.server.team._listening import Certificate, bound
+from discreet.server.team._settings import Settings, SourceSettings, listener
 
 __all__ = ["serve"]
 
