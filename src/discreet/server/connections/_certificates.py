@@ -5,13 +5,19 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import ParameterError
 
 __all__ = ["Certificates"]
 
 _CHECK_SECONDS = 1.0
+
+
+def _ignore(_line: str) -> None:
+    """What is done with a line where nobody asked for it."""
 
 
 class Certificates:
@@ -35,7 +41,7 @@ class Certificates:
         certificate: Path,
         key: Path,
         *,
-        on_status: Callable[[str], object] = lambda _line: None,
+        on_status: Callable[[str], object] = _ignore,
         protocols: tuple[str, ...] = ("http/1.1",),
     ) -> None:
         self._certificate, self._key, self._on_status, self._protocols = certificate, key, on_status, protocols
@@ -48,6 +54,10 @@ class Certificates:
             ) from None
         self._checked = time.monotonic()
         self._failed = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        remake = partial(Certificates, on_status=self._on_status, protocols=self._protocols)
+        return remake, (self._certificate, self._key)
 
     @property
     def context(self) -> ssl.SSLContext:
@@ -98,6 +108,7 @@ def _refuse_password() -> str:
     raise ValueError("the private key is encrypted")
 
 
-def _reason(error: Exception) -> str:
-    plain = isinstance(error, OSError) and not isinstance(error, ssl.SSLError)
-    return (error.strerror if plain else str(error)) or type(error).__name__
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
+        return error.strerror or type(error).__name__
+    return str(error)
