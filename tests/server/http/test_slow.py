@@ -69,6 +69,7 @@ def test_a_thousand_slow_heads_are_gone_in_20_seconds() -> None:
             before = np.quantile(json.loads(client.stdout.read()), 0.99)
         slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(SLOW)]
         began = time.monotonic()
+        took = 0.0
         for line in slow:
             line.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
         left = dict.fromkeys(slow)
@@ -78,12 +79,12 @@ def test_a_thousand_slow_heads_are_gone_in_20_seconds() -> None:
                     if is_ended(line):
                         left.pop(line)
                         line.close()
-                    time.sleep(1e-3)
-            took = time.monotonic() - began
+                        took = time.monotonic() - began
+                    time.sleep(3e-4)
             during = np.quantile(json.loads(client.stdout.read()), 0.99)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     print(f"gone after {took:.1f} s; p99 {before * 1e3:.2f} ms before, {during * 1e3:.2f} ms during")
-    assert took < 20 + 3  # they are looked for once a second, and asked one after the other
+    assert took < 20 + 1  # as long as this test takes to ask each of them once
     assert during <= 2 * before
 
 

@@ -173,9 +173,9 @@ class HttpConnections(ABC):
         return min(1.0, self.limits.seconds / 4)
 
     def _watch(self) -> None:
-        """Close connections that are past their deadline, as long as there are any."""
-        now = self._loop.time()
-        for line in [each for each in (*self._idle, *self._busy) if each.deadline < now]:
+        """Close connections that will be past their deadline before the next look, as long as there are any."""
+        soon = self._loop.time() + self._pause
+        for line in [each for each in (*self._idle, *self._busy) if each.deadline < soon]:
             self._cut(line)
         self._watching = bool(self._idle or self._busy)
         if self._watching:
