@@ -19,7 +19,8 @@ from typing import Any
 import psutil
 import uvicorn
 
-from discreet.server.http import HttpServer, StrictHttp, configure
+from discreet.server.http._protocol import StrictHttp
+from discreet.server.http._server import HttpServer, configure
 
 CONNECTIONS = 8
 GET = b"GET /v1/budget HTTP/1.1\r\nHost: here\r\nAccept: */*\r\nUser-Agent: bench\r\n\r\n"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.ledger._claims import LARGEST_PAYLOAD
     from discreet.ledger._owner import OwnedLedger, checked_period
     from discreet.ledger._policy_match import check_policy_match, open_for
+    from discreet.ledger._readable_json import account_json, entry_json, head_json
     from discreet.ledger._runs import Run, RunState
     from discreet.ledger._spend_first import Request, spend_first
     from discreet.ledger._verify_release import Check, verify_release
@@ -44,12 +45,15 @@ __all__ = [
     "Run",
     "RunState",
     "Stored",
+    "account_json",
     "address_of",
     "check_opening",
     "check_policy_match",
     "check_signature",
     "checked_period",
+    "entry_json",
     "fingerprint",
+    "head_json",
     "next_start",
     "open_for",
     "open_ledger",
@@ -67,6 +71,9 @@ _LATER = {
     "Request": "_spend_first",
     "Run": "_runs",
     "RunState": "_runs",
+    "account_json": "_readable_json",
+    "entry_json": "_readable_json",
+    "head_json": "_readable_json",
     "check_opening": "_auditor",
     "check_policy_match": "_policy_match",
     "checked_period": "_owner",

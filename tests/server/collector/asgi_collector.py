@@ -14,7 +14,8 @@ from discreet.server.collector import Limits, Store
 from discreet.server.collector._serve import _Collector
 from discreet.server.collector._writer import Writer
 from discreet.server.connections import Refused, Request
-from discreet.server.http import HttpServer, StrictHttp, configure
+from discreet.server.http._protocol import StrictHttp
+from discreet.server.http._server import HttpServer, configure
 
 
 def application(collector: _Collector) -> Any:

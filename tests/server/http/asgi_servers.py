@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from discreet.server.connections import Certificates, ConnectionLimits
-from discreet.server.http import HttpServer, StrictHttp, configure
+from discreet.server.http._protocol import StrictHttp
+from discreet.server.http._server import HttpServer, configure
 
 GUARD = 60.0
 

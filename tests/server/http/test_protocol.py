@@ -16,7 +16,7 @@ from asgi_servers import AsgiServer, echo, everything, get, respond, statuses, s
 
 from discreet.errors import ParameterError
 from discreet.server.connections import ConnectionLimits
-from discreet.server.http import StrictHttp
+from discreet.server.http._protocol import StrictHttp
 
 Serve = Callable[..., AsgiServer]
 

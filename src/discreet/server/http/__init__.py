@@ -1,6 +1,1 @@
-"""The HTTP API: what carries it is uvicorn, with a protocol class that is strict and bounded."""
-
-from discreet.server.http._protocol import StrictHttp
-from discreet.server.http._server import HttpServer, configure
-
-__all__ = ["HttpServer", "StrictHttp", "configure"]
+"""The HTTP API of the desk: OpenAPI 3.1 on FastAPI and uvicorn, the extra ``discreet[server]``."""
