@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 from collections.abc import Callable
@@ -54,9 +55,13 @@ class Server(HttpServer):
         self.on_status(f"at http://127.0.0.1:{self.servers[0].sockets[0].getsockname()[1]}/reports")
 
 
-def serve(scheme: Scheme[Any], home: Path, *, port: int, limits: Limits, on_status: Callable[[str], object]) -> None:
+async def run(server: Server) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)  # uvicorn raises it again when it has stopped
+        asyncio.get_running_loop().add_signal_handler(number, setattr, server, "should_exit", True)
+    await server.serve()
+
+
+def serve(scheme: Scheme[Any], home: Path, *, port: int, limits: Limits, on_status: Callable[[str], object]) -> None:
     writer = Writer(Store(scheme, home, remember=limits.remember), on_status)
     try:
         collector = _Collector(scheme, writer, limits, on_status)
@@ -64,7 +69,7 @@ def serve(scheme: Scheme[Any], home: Path, *, port: int, limits: Limits, on_stat
             configure(application(collector), StrictHttp(replace(limits, body=limits.held)), port=port, lifespan="off")
         )
         server.on_status = on_status
-        server.run()
+        asyncio.run(run(server))
         collector._beside.shutdown()
     finally:
         writer.close()

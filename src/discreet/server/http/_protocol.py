@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -175,6 +176,9 @@ class _StrictProtocol(asyncio.StreamReaderProtocol):
             self._connections.turn_away(writer)
             return
         self._line = line
+        connected = transport.get_extra_info("socket")
+        if connected is not None and connected.family != socket.AF_UNIX:  # asyncio does it where it opened the socket
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.scheme = "http" if transport.get_extra_info("sslcontext") is None else "https"
         self.client, self.server = (_address(transport, name) for name in ("peername", "sockname"))
         self._connections.state.connections.add(self)  # type: ignore[arg-type]  # uvicorn names its own classes alone

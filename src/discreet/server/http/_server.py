@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import MissingExtra
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["HttpServer", "configure"]
 
 _AT_ONCE, _QUEUE = 32, 1_024
-_STOP_SECONDS = 10
+_STOP_SECONDS = 20
+_SILENT = logging.CRITICAL + 1
 
 
 def configure(app: Application | str, http: StrictHttp, **options: Any) -> uvicorn.Config:
@@ -33,6 +36,8 @@ def configure(app: Application | str, http: StrictHttp, **options: Any) -> uvico
 
     `options` are uvicorn's, such as ``host``, ``port``, ``workers`` and ``factory``; they win over what is set here.
     """
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "asyncio"):
+        logging.getLogger(name).setLevel(_SILENT)
     ours: dict[str, Any] = {
         "http": http,
         "ws": "none",
@@ -50,8 +55,14 @@ def configure(app: Application | str, http: StrictHttp, **options: Any) -> uvico
 class HttpServer(uvicorn.Server):
     """uvicorn's server for a configuration of `configure`, with room for the files of its connections.
 
-    On SIGHUP it reads its certificates again. Raises `ParameterError` where the process may open too few files.
+    Its loop stops it, by `should_exit`; of signals it takes SIGHUP alone, and then reads its certificates again. Raises
+    `ParameterError` where the process may open too few files.
     """
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Leave signals to the loop: uvicorn raises them again when it has stopped."""
+        yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, with a queue that is longer than what is accepted at once, as each of those takes a file."""
