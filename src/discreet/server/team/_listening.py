@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 from discreet.errors import ParameterError
-from discreet.server._settings import Listener
+from discreet.server.team._settings import Listener
 
 __all__ = ["bound"]
 

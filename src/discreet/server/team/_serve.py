@@ -12,10 +12,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from discreet.errors import MissingExtra, ParameterError
-from discreet.server._listening import bound
-from discreet.server._settings import Settings, SourceSettings, listener
 from discreet.server.connections import Certificates, ConnectionLimits
 from discreet.server.desk import Desk, open_desk
+from discreet.server.team._listening import bound
+from discreet.server.team._settings import Settings, SourceSettings, listener
 
 __all__ = ["serve"]
 
