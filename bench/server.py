@@ -153,7 +153,7 @@ async def cost(server: Server, home: Path, rounds: int) -> None:
                     each[name].append(value)
     medians = {name: statistics.median(values) for name, values in each.items()}
     print(
-        f"CPU ms an answer, medians of {rounds} rounds of {count}: paid by HTTP {medians['paid']:.1f}, Session.sql with "
+        f"CPU ms, medians of {rounds} rounds of {count}: paid by HTTP {medians['paid']:.1f}, Session.sql with "
         f"error bars {medians['sql']:.1f}, so {medians['paid'] - medians['sql']:+.1f}; repeat by HTTP "
         f"{medians['repeat']:.2f}, Session.sql {medians['sql again']:.2f}"
     )
@@ -177,7 +177,7 @@ async def repeats(server: Server, clients: int, seconds: float = 5.0) -> None:
     await asyncio.gather(*(ask(line, place) for place, line in enumerate(lines)))
     spent, took = server.cpu() - before, time.perf_counter() - began
     print(
-        f"repeats from {clients} connections: {count / took:,.0f} a second, {per_act(spent, count):.2f} ms of CPU each, "
+        f"repeats from {clients} connections: {count / took:,.0f} a second, {per_act(spent, count):.2f} ms of CPU, "
         f"p99 {1e3 * statistics.quantiles(waits, n=100)[98]:.0f} ms"
     )
 
