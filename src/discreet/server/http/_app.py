@@ -81,9 +81,15 @@ def _check_rate(buckets: Buckets, name: str) -> None:
 
 
 def create_app(
-    desks: Mapping[str, Desk], options: ApiOptions | None = None, sign_ins: SignIns | None = None
+    desks: Mapping[str, Desk],
+    options: ApiOptions | None = None,
+    sign_ins: SignIns | None = None,
+    on_failure: Callable[[BaseException], object] = lambda _error: None,
 ) -> FastAPI:
-    """The ASGI application over desks by the names of their sources. Whoever calls this closes the desks."""
+    """The ASGI application over desks by the names of their sources. Whoever calls this closes the desks.
+
+    `on_failure` is called with what no route expected: a bug, which is answered without a word of it.
+    """
     from discreet.server.http import _routes_answers, _routes_owner, _routes_reading
 
     api = Api(desks, options or ApiOptions(), sign_ins or SignIns())
@@ -107,11 +113,11 @@ def create_app(
     app.state.api = api
     for routes in (_routes_answers, _routes_reading, _routes_owner):
         app.include_router(routes.router, prefix="/v1")
-    _handle_errors(app, api)
+    _handle_errors(app, api, on_failure)
     return app
 
 
-def _handle_errors(app: FastAPI, api: Api) -> None:
+def _handle_errors(app: FastAPI, api: Api, on_failure: Callable[[BaseException], object]) -> None:
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, DiscreetError)
         refusal = refusal_of(error)
@@ -132,6 +138,14 @@ def _handle_errors(app: FastAPI, api: Api) -> None:
             return problem_of(Refusal("unknown", "there is no such path: /v1/openapi.json lists those that there are"))
         return problem_of(Refusal("parameter", str(error.detail)), status=error.status_code, headers=error.headers)
 
+    async def failed(_: Request, error: Exception) -> Response:
+        on_failure(error)
+        return problem_of(
+            Refusal("data", "the server failed at this request, which is a bug; what was charged stays spent"),
+            status=500,
+        )
+
+    app.add_exception_handler(Exception, failed)
     app.add_exception_handler(DiscreetError, refused)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http_error)
