@@ -21,6 +21,7 @@ __all__ = ["Act", "AuditEntry", "AuditLog"]
 Act = Literal[
     "start",
     "sign-in",
+    "sign-out",
     "plan",
     "refusal",
     "request",

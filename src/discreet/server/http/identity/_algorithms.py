@@ -48,7 +48,8 @@ class PublicKeys:
 
         A token without a `kid` has the only key that fits (OpenID Connect Core 1.0, 10.1).
         """
-        fitting = [key.by_algorithm[algorithm] for key in self._named(key_id) if algorithm in key.by_algorithm]
+        named = self._named(key_id)
+        fitting = [made for key in named for each, made in key.by_algorithm.items() if each == algorithm]
         return fitting[0] if len(fitting) == 1 else None
 
     def has(self, key_id: object) -> bool:
@@ -83,10 +84,10 @@ def _public_key(member: object) -> PublicKey | None:
     kind, curve = member.get("kty"), member.get("crv")
     if not isinstance(kind, str) or not (curve is None or isinstance(curve, str)):
         return None
-    fitting = _FITTING.get((kind, None if kind == "RSA" else curve), ())
+    fitting: tuple[Algorithm, ...] = _FITTING.get((kind, None if kind == "RSA" else curve), ())
     only = member.get("alg")
     try:
-        made = {each: PyJWK(member, each) for each in fitting if only in (None, each)}
+        made: dict[Algorithm, PyJWK] = {each: PyJWK(member, each) for each in fitting if only in (None, each)}
     except (PyJWTError, ValueError, TypeError):
         return None
     if kind == "RSA" and not all(_LEAST_RSA_BITS <= key.key.key_size <= _MOST_RSA_BITS for key in made.values()):

@@ -26,8 +26,21 @@ __all__ = ["LONGEST_TOKEN", "Identity", "Reason", "Refused", "account_by_bearer"
 LONGEST_TOKEN = 8_192
 """Characters of a token that is looked at."""
 
-Reason = Literal["malformed", "algorithm", "key", "signature", "issuer", "audience", "time", "kind", "nonce", "account"]
-"""Why a token is refused: for the owner's log, and not for whoever sent it."""
+Reason = Literal[
+    "malformed",
+    "algorithm",
+    "key",
+    "signature",
+    "issuer",
+    "audience",
+    "time",
+    "kind",
+    "account",
+    "nonce",
+    "state",
+    "declined",
+]
+"""Why a token, or a sign-in, is refused: for the owner's log, and not for whoever sent it."""
 
 _BEARER_TYPES = frozenset({None, "jwt", "at+jwt", "application/at+jwt"})
 _ID_TOKEN_TYPES = frozenset({None, "jwt"})
@@ -35,10 +48,10 @@ _REQUIRED = ["exp", "iat", "iss", "aud", "sub"]
 
 
 class Refused(DiscreetError):
-    """A token that is not good here."""
+    """A token, or the sign-in of a browser, that is not good here."""
 
     def __init__(self, reason: Reason) -> None:
-        super().__init__("this token of the identity provider is not good here, or has ended: sign in again")
+        super().__init__("this sign-in by the identity provider is not good here, or has ended: sign in again")
         self.reason: Reason = reason
 
 
