@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from discreet.errors import LedgerError
 from discreet.ledger import LedgerAudit, OwnedLedger, account_json, entry_json, head_json
 from discreet.ledger.state._account import Period
 from discreet.privacy import Loss
@@ -24,8 +25,11 @@ class AuditorDesk:
     log: AuditLog
 
     def check(self, anchors: Mapping[str, str]) -> dict[str, Any]:
-        """Walk both chains. `anchors` are hashes of entries that were noted elsewhere, by the names errors have."""
-        return {"entries": self.ledger.verify(anchors), "log": self.log.verify(), "head": self.head()}
+        """Walk both chains, and say whether they are good. `anchors` are hashes that were noted elsewhere, by name."""
+        try:
+            return {"good": True, "entries": self.ledger.verify(anchors), "log": self.log.verify(), "head": self.head()}
+        except LedgerError as error:
+            return {"good": False, "meaning": str(error)}
 
     def head(self) -> dict[str, Any]:
         """Where the ledger ends: note it where the ledger's keeper cannot reach."""

@@ -133,7 +133,7 @@ async def check(
 ) -> Response:
     """Walk the ledger's chain and the desk's log from end to end."""
     with asking.desk.auditing(asking.caller) as auditor:
-        anchors = {} if anchor is None else {anchor: "the anchor"}
+        anchors = {} if anchor is None else {"the anchor": anchor}
         return JSONResponse(await api.run(auditor.check, anchors))
 
 
