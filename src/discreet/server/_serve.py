@@ -10,11 +10,15 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.errors import MissingExtra, ParameterError
 from discreet.server._listening import Certificate, bound
 from discreet.server._settings import Settings, SourceSettings, listener
 from discreet.server.desk import Desk, open_desk
+
+if TYPE_CHECKING:
+    from discreet.server.http.identity import OidcOptions
 
 __all__ = ["serve"]
 
@@ -152,6 +156,7 @@ async def _run(  # noqa: PLR0913
             address_rate=options.address_rate,
             address_burst=options.address_burst,
         ),
+        oidc=_oidc(settings),
         on_failure=_reporter(on_status),
     )
     certificates: list[Certificate] = []
@@ -168,6 +173,14 @@ async def _run(  # noqa: PLR0913
         await server.serve([http])
     finally:
         reloading.cancel()
+
+
+def _oidc(settings: Settings) -> OidcOptions | None:
+    if settings.oidc is None:
+        return None
+    from discreet.server.http.identity import OidcOptions
+
+    return OidcOptions(**settings.oidc.given())
 
 
 def _announce(
