@@ -207,13 +207,15 @@ class Desk:
         *,
         key: str | None = None,
         ticket: Ticket | None = None,
+        probing: bool = False,
     ) -> Answered:
         """Answer a question: from what the account has or the shelf holds, for free, or else for its price.
 
         Nothing is charged beyond `max_price`, and without one nothing at all. A request with an idempotency `key` may
-        be sent again: it is paid once. Raises `Refusal`: of kind "price" where the answer costs more than that.
+        be sent again: it is paid once. Raises `Refusal`: of kind "price" where the answer costs more than that; with
+        `probing` whoever asks goes on to pay it or refuses themselves, and that refusal is in no log.
         """
-        with self._refusing("refusal", caller.account):
+        with self._refusing("refusal", caller.account, probing=probing):
             planned = self._planner.plan(ask)
             if planned.prepared is None:
                 return self._counted(self._existing(caller, planned))
@@ -270,9 +272,10 @@ class Desk:
         *,
         key: str | None = None,
         ticket: Ticket | None = None,
+        probing: bool = False,
     ) -> Answered:
         """Buy what a policy lacks about a column, as `Session.suggest` does; else as `answer`."""
-        with self._refusing("refusal", caller.account):
+        with self._refusing("refusal", caller.account, probing=probing):
             prepared = cast("Prepared[BaseRelease]", self._session.prepare(question))
             return self._counted(self._answered(caller, prepared, prepared.loss, max_price, key, ticket or Ticket()))
 
@@ -441,13 +444,13 @@ class Desk:
             return self._rehearsal
 
     @contextmanager
-    def _refusing(self, act: Act, account: str) -> Generator[None]:
+    def _refusing(self, act: Act, account: str, *, probing: bool = False) -> Generator[None]:
         """Raise a `Refusal` for every error of discreet in the block, and log its kind."""
         try:
             yield
         except DiscreetError as error:
             refusal = refusal_of(error)
-            if not refusal.logged:
+            if not refusal.logged and not (probing and refusal.kind == "price"):
                 self.refuse(account, act, refusal.kind)
                 refusal.logged = True
             raise refusal from (None if refusal is error else error)
