@@ -33,7 +33,11 @@ class Family:
         return {values: json.dumps([self.name, *values]) for values in product(*self.labels.values())}
 
 
-ANSWERS = Family("discreet_answers", "Answers, by where they come from.", {"source": get_args(Source)})
+ANSWERS = Family(
+    "discreet_answers",
+    "Answers, by where they come from: paid now, a repeat, the shelf, or a rehearsal.",
+    {"origin": get_args(Source)},
+)
 REFUSALS = Family("discreet_refusals", "Refusals, by their kind.", {"kind": get_args(Kind)})
 SIGN_INS = Family("discreet_sign_ins", "Sign-ins, by their outcome.", {"outcome": ("admitted", "refused")})
 

@@ -199,7 +199,7 @@ class Desk:
 
     # answering
 
-    def answer(
+    def answer(  # noqa: PLR0913
         self,
         caller: Caller,
         ask: Ask,
@@ -264,7 +264,7 @@ class Desk:
         prices = {quote.id: quote.price for quote in quotes if quote.price is not None}
         return Basket(quotes, together(list(prices.values())))
 
-    def suggest(
+    def suggest(  # noqa: PLR0913
         self,
         caller: Caller,
         question: Suggest,

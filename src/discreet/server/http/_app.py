@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Api", "create_app"]
 
 _T = TypeVar("_T")
+_PREFIX = "/v1"
 _THREADS = 64
 _MOST_EXCHANGES = 8
 _PROVIDER_SECONDS = 2.0
@@ -203,9 +204,10 @@ def create_app(
         telemetry=_NO_TELEMETRY,
     )
     app.state.api = api
-    for routes in (_routes_answers, _routes_reading, _routes_owner, _routes_sign_in):
-        app.include_router(routes.router, prefix="/v1")
-    api.metrics = Metrics(api.desks, count_requests(app, api.home.counters))
+    routers = [each.router for each in (_routes_answers, _routes_reading, _routes_owner, _routes_sign_in)]
+    for router in routers:
+        app.include_router(router, prefix=_PREFIX)
+    api.metrics = Metrics(api.desks, count_requests(app, routers, _PREFIX, api.home.counters))
     _handle_errors(app, api, on_failure)
     return app
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from opentelemetry import metrics
 from opentelemetry.metrics import CallbackOptions, Meter, Observation
@@ -37,25 +37,22 @@ _STATUSES = ("2xx", "3xx", "4xx", "5xx")
 _Sample = tuple[Mapping[str, str], float]
 
 
-def count_requests(app: FastAPI, counters: Counters) -> Family:
+def count_requests(app: FastAPI, routers: Iterable[APIRouter], prefix: str, counters: Counters) -> Family:
     """Count each request of an application by its route and the class of its status: the family that has the counts."""
-    routes = sorted(
-        f"{method} {route.path}"
-        for route in app.routes
-        if isinstance(route, APIRoute)
-        for method in route.methods or ()
-    )
-    labels = {"route": (*routes, _OTHER), "status": _STATUSES}
+    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    names = sorted(f"{method} {prefix}{route.path}" for route in routes for method in route.methods or ())
+    labels = {"route": (*names, _OTHER), "status": _STATUSES}
     family = Family("discreet_requests", "Requests, by route and class of status.", labels)
-    app.add_middleware(_Counting, family=family, counters=counters)
+    paths = {route.endpoint: f"{prefix}{route.path}" for route in routes}
+    app.add_middleware(_Counting, family=family, paths=paths, counters=counters)
     return family
 
 
 class _Counting:
-    """Middleware that counts requests."""
+    """Middleware that counts requests; `paths` are those of routes, by what answers there."""
 
-    def __init__(self, app: ASGIApp, family: Family, counters: Counters) -> None:
-        self._app, self._family, self._counters = app, family, counters
+    def __init__(self, app: ASGIApp, family: Family, paths: Mapping[Any, str], counters: Counters) -> None:
+        self._app, self._family, self._paths, self._counters = app, family, paths, counters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -72,8 +69,7 @@ class _Counting:
         try:
             await self._app(scope, receive, counted)
         finally:
-            path = getattr(scope.get("route"), "path", "")
-            name = f"{scope['method']} {path}"
+            name = f"{scope['method']} {self._paths.get(scope.get('endpoint'))}"
             self._counters.add(self._family, name if (name, status) in self._family.series else _OTHER, status)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from provider import FakeProvider, callback
 
 from discreet.server.desk import BrowserSignIns
@@ -36,14 +35,15 @@ def test_a_browser_signs_in_asks_and_signs_out(browsers: Browsers, fake: FakePro
     assert started.status_code == 303 and started.content == b""
     location = urlsplit(started.headers["location"])
     assert f"{location.scheme}://{location.netloc}{location.path}" == f"{fake.issuer}/authorize"
-    asked = {name: values for name, values in parse_qs(location.query, strict_parsing=True).items()}
+    asked = parse_qs(location.query, strict_parsing=True)
     assert {name: len(values) for name, values in asked.items()} == dict.fromkeys(asked, 1)
     assert asked["redirect_uri"] == ["https://desk.example/v1/sign-in/callback"]
     assert len(asked["state"][0]) == 48 and len(asked["nonce"][0]) == len(asked["code_challenge"][0]) == 43
 
     done = browser("GET", callback(fake.sign_in(started.headers["location"])))
     assert done.status_code == 200
-    assert done.headers["cache-control"] == "no-store" and "default-src 'none'" in done.headers["content-security-policy"]
+    assert done.headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in done.headers["content-security-policy"]
     cookies = done.headers.get_list("set-cookie")
     (session,) = [each for each in cookies if each.startswith(f"{SESSION}=")]
     attributes = {part.strip().lower() for part in session.split(";")[1:]}
@@ -73,37 +73,37 @@ def test_what_is_stored_opens_nothing(browsers: Browsers, fake: FakeProvider, te
     assert len(rows) == 1 and browser.cookies[SESSION] not in rows[0]
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {},
-        {"Discreet-Request": "1"},
-        {"Origin": "https://desk.example"},
-        {"Discreet-Request": "1", "Origin": "https://evil.example"},
-        {"Discreet-Request": "1", "Origin": "null"},
-        {"Discreet-Request": "1", "Origin": "http://desk.example"},
-        {"Discreet-Request": "1", "Origin": "https://desk.example.evil.example"},
-        {"Discreet-Request": "1", "Origin": "https://desk.example:444"},
-        {"Discreet-Request": "0", "Origin": "https://desk.example"},
-        {"Discreet-Request": "1", "Referer": "https://desk.example/"},
-    ],
-)
-def test_another_site_cannot_ask(browsers: Browsers, fake: FakeProvider, team: Any, headers: dict[str, str]) -> None:
-    browser = browsers()
-    sign_in(browser, fake)
-    paid = {**PLAN, "max_price": {"epsilon": 1}}
-    key = {"Idempotency-Key": "k"}
-    for method, path, more in (
-        ("POST", "/answers", {"json": paid, "headers": {**headers, **key}}),
-        ("POST", "/plans", {"json": PLAN, "headers": headers}),
-        ("DELETE", "/answers/x", {"headers": headers}),
-        ("POST", "/requests", {"json": {"spend": {"epsilon": 1}}, "headers": headers}),
-        ("POST", "/verify", {"content": b"x", "headers": headers}),
-        ("POST", "/sign-out", {"headers": headers}),
-    ):
-        assert browser(method, path, **more).status_code == 403, path
-    assert browser("GET", "/budget").json()["spent"] == {"kind": "pure", "epsilon": "0"}
-    assert any(data.get("kind") == "role" and account == "ada" for _, account, data in log_of(team))
+OTHER_SITES: list[Any] = [
+    {},
+    {"Discreet-Request": "1"},
+    {"Origin": "https://desk.example"},
+    {"Discreet-Request": "1", "Origin": "https://evil.example"},
+    {"Discreet-Request": "1", "Origin": "null"},
+    {"Discreet-Request": "1", "Origin": "http://desk.example"},
+    {"Discreet-Request": "1", "Origin": "https://desk.example.evil.example"},
+    {"Discreet-Request": "1", "Origin": "https://desk.example:444"},
+    {"Discreet-Request": "0", "Origin": "https://desk.example"},
+    {"Discreet-Request": "1", "Referer": "https://desk.example/"},
+]
+
+
+def test_another_site_cannot_ask(browsers: Browsers, fake: FakeProvider, team: Any) -> None:
+    for headers in OTHER_SITES:
+        browser = browsers()
+        sign_in(browser, fake)
+        paid = {**PLAN, "max_price": {"epsilon": 1}}
+        key = {"Idempotency-Key": "k"}
+        for method, path, more in (
+            ("POST", "/answers", {"json": paid, "headers": {**headers, **key}}),
+            ("POST", "/plans", {"json": PLAN, "headers": headers}),
+            ("DELETE", "/answers/x", {"headers": headers}),
+            ("POST", "/requests", {"json": {"spend": {"epsilon": 1}}, "headers": headers}),
+            ("POST", "/verify", {"content": b"x", "headers": headers}),
+            ("POST", "/sign-out", {"headers": headers}),
+        ):
+            assert browser(method, path, **more).status_code == 403, path
+        assert browser("GET", "/budget").json()["spent"] == {"kind": "pure", "epsilon": "0"}
+        assert any(data.get("kind") == "role" and account == "ada" for _, account, data in log_of(team))
 
 
 def test_nothing_that_changes_is_a_get(browsers: Browsers, fake: FakeProvider, team: Any) -> None:
@@ -203,27 +203,27 @@ def test_a_code_is_good_once(browsers: Browsers, fake: FakeProvider) -> None:
     assert browser.cookies[SESSION] == session
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"state": ""},
-        {"state": "0" * 48},
-        {"state": None},
-        {"code": ""},
-        {"code": None},
-        {"code": "x" * 5_000},
-        {"code": "another"},
-        {"error": "access_denied", "error_description": "<script>alert(1)</script>"},
-        {"iss": "https://elsewhere.example"},
-    ],
-)
-def test_answers_of_the_provider_that_are_not_good(browsers: Browsers, fake: FakeProvider, other: Any) -> None:
-    browser = browsers()
-    answer = {**fake.sign_in(browser("GET", "/sign-in").headers["location"]), **other}
-    response = browser("GET", callback({name: value for name, value in answer.items() if value is not None}))
-    assert response.status_code == 401
-    assert response.headers["content-type"] == "application/problem+json"
-    assert "script" not in response.text and SESSION not in browser.cookies
+BAD_ANSWERS: list[Any] = [
+    {"state": ""},
+    {"state": "0" * 48},
+    {"state": None},
+    {"code": ""},
+    {"code": None},
+    {"code": "x" * 5_000},
+    {"code": "another"},
+    {"error": "access_denied", "error_description": "<script>alert(1)</script>"},
+    {"iss": "https://elsewhere.example"},
+]
+
+
+def test_answers_of_the_provider_that_are_not_good(browsers: Browsers, fake: FakeProvider) -> None:
+    for other in BAD_ANSWERS:
+        browser = browsers()
+        answer = {**fake.sign_in(browser("GET", "/sign-in").headers["location"]), **other}
+        response = browser("GET", callback({name: value for name, value in answer.items() if value is not None}))
+        assert response.status_code == 401
+        assert response.headers["content-type"] == "application/problem+json"
+        assert "script" not in response.text and SESSION not in browser.cookies
 
 
 def test_a_parameter_twice(browsers: Browsers, fake: FakeProvider) -> None:
@@ -233,42 +233,45 @@ def test_a_parameter_twice(browsers: Browsers, fake: FakeProvider) -> None:
     assert SESSION not in browser.cookies
 
 
-@pytest.mark.parametrize(
-    "claims",
-    [
-        {"nonce": "another"},
-        {"nonce": None},
-        {"aud": "another"},
-        {"aud": ["discreet", "another"]},
-        {"aud": ["discreet", "another"], "azp": "another"},
-        {"azp": "another"},
-        {"iss": "https://elsewhere.example"},
-        {"exp": 1},
-        {"preferred_username": "nobody"},
-        {"preferred_username": ""},
-        {"preferred_username": "owner"},
-    ],
-)
-def test_identity_tokens_that_are_not_good(browsers: Browsers, fake: FakeProvider, claims: dict[str, Any]) -> None:
-    browser = browsers()
-    answer = fake.sign_in(browser("GET", "/sign-in").headers["location"])
-    changed = {**fake.claims_of_code[answer["code"]], **claims}
-    fake.claims_of_code[answer["code"]] = {name: value for name, value in changed.items() if value is not None}
-    assert browser("GET", callback(answer)).status_code == 401
-    assert SESSION not in browser.cookies
+BAD_CLAIMS: list[Any] = [
+    {"nonce": "another"},
+    {"nonce": None},
+    {"aud": "another"},
+    {"aud": ["discreet", "another"]},
+    {"aud": ["discreet", "another"], "azp": "another"},
+    {"azp": "another"},
+    {"iss": "https://elsewhere.example"},
+    {"exp": 1},
+    {"preferred_username": "nobody"},
+    {"preferred_username": ""},
+    {"preferred_username": "owner"},
+]
 
 
-@pytest.mark.parametrize("query", ["?next=https://evil.example", "?redirect_uri=https://evil.example", "?return_to=//e"])
-def test_there_is_no_way_to_elsewhere(browsers: Browsers, fake: FakeProvider, query: str) -> None:
-    browser = browsers()
-    headers = {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "Forwarded": "host=evil.example"}
-    response = browser("GET", f"/sign-in{query}", headers=headers)
-    assert response.headers["location"].startswith(f"{fake.issuer}/authorize?")
-    assert "evil" not in response.headers["location"]
-    browser = browsers()
-    answer = fake.sign_in(browser("GET", "/sign-in").headers["location"])
-    done = browser("GET", f"{callback(answer)}&{query[1:]}", headers={"X-Forwarded-Host": "evil.example"})
-    assert done.status_code == 200 and "location" not in done.headers and "evil" not in done.text
+def test_identity_tokens_that_are_not_good(browsers: Browsers, fake: FakeProvider) -> None:
+    for claims in BAD_CLAIMS:
+        browser = browsers()
+        answer = fake.sign_in(browser("GET", "/sign-in").headers["location"])
+        changed = {**fake.claims_of_code[answer["code"]], **claims}
+        fake.claims_of_code[answer["code"]] = {name: value for name, value in changed.items() if value is not None}
+        assert browser("GET", callback(answer)).status_code == 401
+        assert SESSION not in browser.cookies
+
+
+ELSEWHERE: list[Any] = ["?next=https://evil.example", "?redirect_uri=https://evil.example", "?return_to=//e"]
+
+
+def test_there_is_no_way_to_elsewhere(browsers: Browsers, fake: FakeProvider) -> None:
+    for query in ELSEWHERE:
+        browser = browsers()
+        headers = {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "Forwarded": "host=evil.example"}
+        response = browser("GET", f"/sign-in{query}", headers=headers)
+        assert response.headers["location"].startswith(f"{fake.issuer}/authorize?")
+        assert "evil" not in response.headers["location"]
+        browser = browsers()
+        answer = fake.sign_in(browser("GET", "/sign-in").headers["location"])
+        done = browser("GET", f"{callback(answer)}&{query[1:]}", headers={"X-Forwarded-Host": "evil.example"})
+        assert done.status_code == 200 and "location" not in done.headers and "evil" not in done.text
 
 
 def test_flows_and_sessions_end() -> None:
@@ -308,7 +311,7 @@ def test_bearer_tokens_at_the_api(browsers: Browsers, fake: FakeProvider, team: 
     token = fake.token()
     for _ in range(3):
         assert browser("GET", "/budget", headers={"Authorization": f"Bearer {token}"}).status_code == 200
-    assert [data for act, account, data in log_of(team) if act == "sign-in" and data["by"] == "oidc"] == [{"by": "oidc"}]
+    assert [data["by"] for act, _, data in log_of(team) if act == "sign-in"].count("oidc") == 1
     bad = fake.token(aud="another")
     response = browser("GET", "/budget", headers={"Authorization": f"Bearer {bad}"})
     assert response.status_code == 401 and "audience" not in response.text

@@ -94,14 +94,14 @@ def test_keys_serve_for_a_day_while_the_provider_is_away(provider: Provider, fak
 def test_others_do_not_wait_while_one_reads(provider: Provider, fake: FakeProvider, clock: Clock) -> None:
     assert provider.key("rsa", "RS256") is not None
     clock.now += 61
-    fake.delay = 1.0
+    fake.delay = 0.5
     thread = threading.Thread(target=provider.key, args=("unknown", "RS256"))
     thread.start()
-    time.sleep(0.2)
+    time.sleep(0.1)
     began = time.monotonic()
     assert provider.key("rsa", "RS256") is not None
     assert provider.key("other", "RS256") is None
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 0.3
     thread.join()
 
 
@@ -143,7 +143,7 @@ def test_a_discovery_document_that_is_not_good(provider: Provider, fake: FakePro
         (500, {}, b"{}"),
     ],
 )
-def test_an_answer_that_is_not_good(  # noqa: PLR0917
+def test_an_answer_that_is_not_good(
     provider: Provider, fake: FakeProvider, path: str, status: int, headers: dict[str, str], body: bytes
 ) -> None:
     fake.spoiled[path] = status, headers, body
@@ -153,11 +153,11 @@ def test_an_answer_that_is_not_good(  # noqa: PLR0917
 
 
 def test_an_answer_that_does_not_come(fake: FakeProvider) -> None:
-    fake.delay = 5.0
+    fake.delay = 0.6
     began = time.monotonic()
     with pytest.raises(ProviderFailed, match="in time"):
-        fetch_json(f"{fake.issuer}/jwks", seconds=0.3)
-    assert time.monotonic() - began < 2
+        fetch_json(f"{fake.issuer}/jwks", seconds=0.2)
+    assert time.monotonic() - began < 0.5
     with pytest.raises(ProviderFailed, match="cannot be reached"):
         fetch_json("http://127.0.0.1:1/")
     with pytest.raises(ProviderFailed):
