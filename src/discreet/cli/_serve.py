@@ -11,7 +11,7 @@ from discreet.cli.ledger._options import KeyFileOption
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.server._settings import Settings
+    from discreet.server.team import Settings
 
 __all__ = ["EXAMPLES", "serve"]
 
@@ -80,7 +80,7 @@ def serve(  # noqa: PLR0913 — an option each
     The data and the ledger stay with this process. An answer is paid once, and free again; nothing is charged that was
     not asked for at a price.
     """
-    from discreet.server._serve import serve as run
+    from discreet.server.team import serve as run
 
     tls = {"certificate": certificate, "private_key": private_key, "insecure": insecure}
     if config is not None:
@@ -100,7 +100,7 @@ def serve(  # noqa: PLR0913 — an option each
 
 
 def _configured(path: Path) -> Settings:
-    from discreet.server._settings import Settings
+    from discreet.server.team import Settings
 
     return Settings.load(path)
 
@@ -117,7 +117,7 @@ def _chosen(  # noqa: PLR0913
 ) -> Settings:
     from discreet.cli._options import source_of
     from discreet.cli.ledger._open import at_server
-    from discreet.server._settings import Settings, SourceSettings
+    from discreet.server.team import Settings, SourceSettings
 
     if policy is None or not data or ledger is None:
         raise ParameterError("name a POLICY, its --data and its --ledger, or a --config with all of them")
@@ -130,7 +130,7 @@ def _chosen(  # noqa: PLR0913
 
 
 def _wire(postgres: str | None, tls: dict[str, Any]) -> Any:
-    from discreet.server._settings import PostgresSettings
+    from discreet.server.team import PostgresSettings
 
     return None if postgres is None else PostgresSettings(listen=postgres, **tls)
 

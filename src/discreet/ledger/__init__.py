@@ -13,7 +13,7 @@ from discreet.ledger._open import open_ledger
 from discreet.ledger._protocol import Entry, Head, Ledger, Reservation, Stored
 from discreet.ledger.crypto._signing import check_signature, fingerprint
 from discreet.ledger.postgres._url import address_of
-from discreet.ledger.state._account import Account, next_start
+from discreet.ledger.state._account import Account, Period, Role, next_start
 from discreet.ledger.state._events import Facts
 
 if TYPE_CHECKING:
@@ -40,8 +40,10 @@ __all__ = [
     "LedgerAudit",
     "LoggedCharge",
     "OwnedLedger",
+    "Period",
     "Request",
     "Reservation",
+    "Role",
     "Run",
     "RunState",
     "Stored",

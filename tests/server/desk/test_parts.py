@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from discreet.connection import connect
 from discreet.policy import load_policy
 from discreet.privacy import pure, rho
 from discreet.server.desk import Ask, Buckets, RecentlyUsed, open_desk
 from discreet.server.desk._rehearsal import ROWS, made_up_tables
 from discreet.server.desk._single_flight import SingleFlight
-from discreet.session import connect
 
 SHOP: dict[str, Any] = {
     "version": "1",

@@ -428,7 +428,7 @@ class Desk:
         )
 
     def _indexed(self, caller: Caller, planned: Planned) -> Sequence[IndexedAnswer]:
-        return self._index.of(planned.question, None if self.shelf_is_shared else caller.account)
+        return self._index.newest(planned.question, None if self.shelf_is_shared else caller.account)
 
     def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
         def earlier(each: IndexedAnswer) -> EarlierAnswer:

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from discreet.errors import LedgerError
-from discreet.ledger import LedgerAudit, OwnedLedger, account_json, entry_json, head_json
-from discreet.ledger.state._account import Period
+from discreet.ledger import LedgerAudit, OwnedLedger, Period, account_json, entry_json, head_json
 from discreet.privacy import Loss
 from discreet.server.desk._audit_log import AuditEntry, AuditLog
 from discreet.server.desk._requests import BudgetRequest, Requests

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import MissingExtra, ParameterError
-from discreet.server._listening import Certificate, bound
-from discreet.server._settings import Settings, SourceSettings, listener
 from discreet.server.desk import Desk, open_desk
+from discreet.server.team._listening import Certificate, bound
+from discreet.server.team._settings import Settings, SourceSettings, listener
 
 if TYPE_CHECKING:
     from discreet.server.http.identity import OidcOptions

@@ -7,7 +7,7 @@ import ssl
 from pathlib import Path
 
 from discreet.errors import ParameterError
-from discreet.server._settings import Listener
+from discreet.server.team._settings import Listener
 
 __all__ = ["Certificate", "bound"]
 
