@@ -49,7 +49,7 @@ class PublicKeys:
         A token without a `kid` has the only key that fits (OpenID Connect Core 1.0, 10.1).
         """
         named = self._named(key_id)
-        fitting = [made for key in named for each, made in key.by_algorithm.items() if each == algorithm]
+        fitting = [verifier for key in named for each, verifier in key.by_algorithm.items() if each == algorithm]
         return fitting[0] if len(fitting) == 1 else None
 
     def has(self, key_id: object) -> bool:
@@ -87,9 +87,9 @@ def _public_key(member: object) -> PublicKey | None:
     fitting: tuple[Algorithm, ...] = _FITTING.get((kind, None if kind == "RSA" else curve), ())
     only = member.get("alg")
     try:
-        made: dict[Algorithm, PyJWK] = {each: PyJWK(member, each) for each in fitting if only in (None, each)}
+        verifiers: dict[Algorithm, PyJWK] = {each: PyJWK(member, each) for each in fitting if only in (None, each)}
     except (PyJWTError, ValueError, TypeError):
         return None
-    if kind == "RSA" and not all(_LEAST_RSA_BITS <= key.key.key_size <= _MOST_RSA_BITS for key in made.values()):
+    if kind == "RSA" and not all(_LEAST_RSA_BITS <= key.key.key_size <= _MOST_RSA_BITS for key in verifiers.values()):
         return None
-    return PublicKey(key_id, made) if made else None
+    return PublicKey(key_id, verifiers) if verifiers else None
