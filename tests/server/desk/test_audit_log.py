@@ -7,6 +7,7 @@ import base64
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from discreet.errors import DiscreetError, LedgerError
 from discreet.privacy import pure
 from discreet.server.desk import Ask, AuditLog, Refusal
+from discreet.server.desk._audit_log import RefusedSignIns
 from discreet.server.desk._state import State
 from discreet.server.http._app import create_app
 from discreet.server.http._options import ApiOptions
@@ -194,6 +196,22 @@ def test_everything_that_happens_is_in_it(team: Any) -> None:
             pass
         assert more() == [("refusal", "ada")]
     assert desk.log.verify() == seen
+
+
+def test_sign_ins_that_fail_do_not_fill_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = AuditLog(State(None))
+    refused = RefusedSignIns(log)
+    for _ in range(1_500):
+        refused.append("", kind="sign-in")
+    lines = lines_of(log)
+    assert 1_000 <= len(lines) < 1_100 and not any("left_out" in line.data for line in lines)
+    real = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: real() + 10)
+    refused.append("ada", kind="sign-in")
+    refused.append("ada", kind="sign-in")
+    *_, first, second = lines_of(log)
+    assert first.data == {"asked": "sign-in", "kind": "sign-in", "left_out": 1_500 - len(lines)}
+    assert "left_out" not in second.data
 
 
 @pytest.fixture

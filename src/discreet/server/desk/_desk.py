@@ -19,7 +19,7 @@ from discreet.query import Release, Suggest, together
 from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile, kind_of, parse_release_file
 from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
 from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote, Source
-from discreet.server.desk._audit_log import Act, AuditLog
+from discreet.server.desk._audit_log import Act, AuditLog, RefusedSignIns
 from discreet.server.desk._browser_sign_ins import BrowserSignIns
 from discreet.server.desk._callers import Caller, OwnerSignIns, caller_of
 from discreet.server.desk._counters import ANSWERS, REFUSALS, SIGN_INS, Counters
@@ -93,7 +93,7 @@ class Desk:
         self.log, self.owner_sign_ins = AuditLog(self._state), OwnerSignIns(self._state)
         self.browser_sign_ins, self.requests = BrowserSignIns(self._state), Requests(self._state)
         self.counters = Counters(self._state)
-        self._signed_in = RecentlyUsed[bool](_SIGN_INS_REMEMBERED)
+        self._signed_in, self._refused_sign_ins = RecentlyUsed[bool](_SIGN_INS_REMEMBERED), RefusedSignIns(self.log)
         self._session = Session(engine, policy, ledger)
         self._planner = Planner(self._session, policy)
         self._index = AnswerIndex(self._state, ledger, ledger.head.ledger)
@@ -148,11 +148,12 @@ class Desk:
     def refuse(self, account: str, asked: Act, kind: Kind, reason: str | None = None) -> None:
         """Log and count what a front has refused by itself. `reason` is one of few words of the front's."""
         self.counters.add(REFUSALS, kind)
+        more = {} if reason is None else {"reason": reason}
         if asked == "sign-in":
             self.counters.add(SIGN_INS, "refused")
-        more = {} if reason is None else {"reason": reason}
-        name = self._name_in_log(account) if asked == "sign-in" else account
-        self.log.append("refusal", name, asked=asked, kind=kind, **more)
+            self._refused_sign_ins.append(self._name_in_log(account), kind=kind, **more)
+        else:
+            self.log.append("refusal", account, asked=asked, kind=kind, **more)
 
     def _note_sign_in(self, account: str, by: str, credential: str | None) -> None:
         """Log and count a sign-in; one whose credential comes with each request is noted once by each process."""

@@ -19,6 +19,7 @@ __all__ = ["METRICS_TOKEN", "OWNER_TOKEN", "Credentials", "SignIns", "refused_id
 
 OWNER_TOKEN = "discreet-owner-"  # noqa: S105 - what a token of the owner's begins with
 METRICS_TOKEN = "discreet-metrics-"  # noqa: S105 - what a token that reads the metrics alone begins with
+_CHECKED_SECONDS = 300.0
 _LONGEST = 8192 + len("Bearer ")
 _REFUSED = "sign in: send an account and its token (Authorization: Basic), or a token of the identity provider (Bearer)"
 _ENDED = "this session has ended: sign in again"
@@ -34,7 +35,7 @@ class Credentials:
     @property
     def digest(self) -> bytes:
         """A hash by which a caller is remembered."""
-        text = f"{self.authorization}" if self.session is None else f"session {self.session}"
+        text = f"header {self.authorization}" if self.session is None else f"session {self.session}"
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -48,8 +49,8 @@ class _Remembered:
 class SignIns:
     """Callers by their credentials.
 
-    An analyst's sign-in is remembered, by a provider's token until that ends: the ledger asks anyway whether the
-    account still has the token that it had then.
+    An analyst's sign-in is remembered: the ledger asks anyway whether the account still has the token that it had then.
+    By a provider's token it is remembered until that ends, and five minutes at most, for keys are withdrawn.
     """
 
     account_of: Callable[[str], Identity] | None = None
@@ -82,7 +83,8 @@ class SignIns:
                 return desk.admit_owner(value.removeprefix(OWNER_TOKEN))
             case "bearer" if self.account_of is not None:
                 identity = self._identity(desk, value)
-                return self._remember(desk, shown, desk.admit(identity.account, "oidc", value), identity.until)
+                until = min(identity.until, time.time() + _CHECKED_SECONDS)
+                return self._remember(desk, shown, desk.admit(identity.account, "oidc", value), until)
             case _:
                 raise Refusal("sign-in", _REFUSED)
 

@@ -135,6 +135,16 @@ def test_a_bad_header_is_not_made_good_by_a_session(browsers: Browsers, fake: Fa
     assert browser("GET", "/budget").status_code == 200
 
 
+def test_a_session_is_no_header(browsers: Browsers, fake: FakeProvider) -> None:
+    """A session that has ended, or is used from elsewhere, is no better in another place."""
+    browser = browsers()
+    sign_in(browser, fake)
+    secret = browser.cookies[SESSION]
+    assert browser("GET", "/budget").status_code == 200
+    for scheme in ("session", "Session", "Bearer", "header session", "Cookie"):
+        assert browser("GET", "/budget", headers={"Authorization": f"{scheme} {secret}"}).status_code == 401
+
+
 def test_a_form_of_another_site_is_no_question(browsers: Browsers, team: Any) -> None:
     """A browser may send remembered Basic credentials with a form, whose body cannot be application/json."""
     body = b'{"query": "SELECT COUNT(*) AS n FROM visits", "spend": {"epsilon": "0.5"}}'

@@ -140,6 +140,7 @@ def test_the_algorithm_fits_the_key(check: Check, fake: FakeProvider) -> None:
         ({"iat": None}, "malformed"),
         ({"iat": 0, "exp": 10**12}, "time"),
         ({"iat": 10**300, "exp": 10**301}, "time"),
+        ({"iat": 10**11, "nbf": 0, "exp": 10**12}, "time"),
         ({"nbf": 10**12}, "time"),
         ({"nbf": "soon"}, "malformed"),
         ({"cnf": {"jkt": "x"}}, "kind"),
