@@ -90,6 +90,7 @@ def test_no_address_no_literal_and_no_secret_is_in_it(team: Any, tmp_path: Path)
             # secrets where names belong, and names that nobody has
             for name, password in ((ada[1], "x"), (f"{MARK}-nobody", ada[1]), ("ada", MARK), (token, token)):
                 assert (await client.get("/v1/budget", auth=(name, password))).status_code == 401
+            assert (await client.post("/v1/owner/sign-in", json={"code": MARK})).status_code == 401
             for bad in (f"Bearer {ada[1]}", f"Bearer discreet-owner-{MARK}", f"Basic {MARK}"):
                 assert (await client.get("/v1/budget", headers={"Authorization": bad})).status_code == 401
             await client.post("/v1/requests", json={"spend": {"epsilon": 1}, "reason": f"for {MARK}"}, auth=ada)
@@ -103,6 +104,7 @@ def test_no_address_no_literal_and_no_secret_is_in_it(team: Any, tmp_path: Path)
     asyncio.run(ask_all())
     lines = lines_of(team.desk.log)
     assert len(lines) > 150
+    assert [line.data.get("reason") for line in lines].count("code") == 1
     text = "\n".join(f"{line.account} {line.act} {line.data}" for line in lines)
     for word in (MARK, ADDRESS, "41234", "127.0.0.1", "SELECT", "visits", "region", *secrets):
         assert word not in text, word

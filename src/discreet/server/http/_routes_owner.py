@@ -31,6 +31,7 @@ async def sign_in(api: ApiOf, request: Request, body: CodeBody) -> Response:
         except Refusal:
             continue
         return JSONResponse({"token": f"{OWNER_TOKEN}{token}"}, headers={"Cache-Control": "no-store"})
+    await api.run(api.home.refuse, "", "sign-in", "sign-in", "code")
     raise Refusal("sign-in", "this code is not good, or was used: start the server again for a new one")
 
 
@@ -144,9 +145,7 @@ async def metrics(api: ApiOf, request: Request) -> Response:
     authorization = request.headers.get("authorization", "")
     token = authorization.removeprefix(f"Bearer {METRICS_TOKEN}")
     if token != authorization:
-        desks = {name: desk for name, desk in api.desks.items() if desk.owner_sign_ins.reads_metrics(token)}
-        if not desks:
-            raise Refusal("sign-in", "this is no token that reads the metrics, or it has ended: make a new one")
+        desks = await api.run(_read_by, api, token)
     else:
         desks = await _owned(api, request)
     return Response(await api.run(api.metrics.prometheus_text, desks), media_type=METRICS_TYPE)
@@ -168,13 +167,27 @@ async def _owned(api: Any, request: Request) -> dict[str, Any]:
     for name, desk in api.desks.items():
         try:
             caller = await api.caller(request, desk)
-            with desk.deciding(caller):
-                owned[name] = desk
+            await api.run(_check_owner, desk, caller)
+            owned[name] = desk
         except Refusal as refusal:
             refused = refusal
     if refused is not None and not owned:
         raise refused
     return owned
+
+
+def _check_owner(desk: Any, caller: Any) -> None:
+    with desk.deciding(caller):
+        pass
+
+
+def _read_by(api: Any, token: str) -> dict[str, Any]:
+    """The desks whose metrics a token reads. Raises `Refusal` if there are none."""
+    desks = {name: desk for name, desk in api.desks.items() if desk.owner_sign_ins.reads_metrics(token)}
+    if not desks:
+        api.home.refuse("", "sign-in", "sign-in", "metrics")
+        raise Refusal("sign-in", "this is no token that reads the metrics, or it has ended: make a new one")
+    return desks
 
 
 def _accounts_of(asking: Any) -> list[dict[str, Any]]:

@@ -271,6 +271,15 @@ def test_identity_tokens_that_are_not_good(browsers: Browsers, fake: FakeProvide
 ELSEWHERE: list[Any] = ["?next=https://evil.example", "?redirect_uri=https://evil.example", "?return_to=//e"]
 
 
+def test_an_identity_token_may_have_many_groups(browsers: Browsers, fake: FakeProvider) -> None:
+    """More than a header has room for; a bearer token may not."""
+    fake.user = {"preferred_username": "ada", "groups": [f"group-{number:032}" for number in range(300)]}
+    browser = browsers()
+    assert len(fake.token()) > 8_192
+    assert sign_in(browser, fake).status_code == 200
+    assert browser("GET", "/budget", headers={"Authorization": f"Bearer {fake.token()}"}).status_code == 401
+
+
 def test_there_is_no_way_to_elsewhere(browsers: Browsers, fake: FakeProvider) -> None:
     for query in ELSEWHERE:
         browser = browsers()

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
 
 from discreet.server.desk import BrowserSignIns
@@ -24,8 +24,8 @@ _LONGEST_CODE = 4_096
 class Started:
     """Where a browser goes to sign in, and the secret that binds the flow to it, for a cookie."""
 
-    location: str
-    browser: str
+    location: str = field(repr=False)
+    browser: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,11 @@ from discreet.errors import DiscreetError
 from discreet.server.http.identity._options import OidcOptions
 from discreet.server.http.identity._provider import Provider
 
-__all__ = ["LONGEST_TOKEN", "Identity", "Reason", "Refused", "account_by_bearer", "check_id_token"]
+__all__ = ["Identity", "Reason", "Refused", "account_by_bearer", "check_id_token"]
 
-LONGEST_TOKEN = 8_192
-"""Characters of a token that is looked at."""
+_LONGEST_BEARER_TOKEN = 8_192
+_LONGEST_ID_TOKEN = 65_536
+"""Characters of a token that is looked at; that of a browser's sign-in comes from the provider itself."""
 
 Reason = Literal[
     "malformed",
@@ -71,6 +72,8 @@ def account_by_bearer(provider: Provider, now: Callable[[], float] = time.time) 
     options = provider.options
 
     def account_of(token: str) -> Identity:
+        if len(token) > _LONGEST_BEARER_TOKEN:
+            raise Refused("malformed")
         claims = check_token(provider, token, options.bearer_audience, types=_BEARER_TYPES, now=now())
         if "cnf" in claims:
             raise Refused("kind")
@@ -128,7 +131,7 @@ def check_token(
 
 
 def _header(token: str) -> Mapping[str, Any]:
-    if len(token) > LONGEST_TOKEN or not token.isascii() or token.count(".") != 2:
+    if len(token) > _LONGEST_ID_TOKEN or not token.isascii() or token.count(".") != 2:
         raise Refused("malformed")
     try:
         return jwt.get_unverified_header(token)
