@@ -1,17 +1,24 @@
-"""The application over a desk, asked without a network."""
+"""The application over a desk, asked without a network; and servers of small ASGI applications, in a thread each."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from fastapi import FastAPI
 
+from discreet.server.connections import Certificates
 from discreet.server.http._app import create_app
 from discreet.server.http._options import ApiOptions
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from asgi_servers import AsgiServer
 
 
 class Client:
@@ -52,3 +59,17 @@ def slowly(team: Any) -> Iterator[Client]:
     client = Client(create_app({"shop": team.desk}, options))
     yield client
     client.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., AsgiServer]]:
+    """Starts servers, and sees that each ends."""
+    running: list[AsgiServer] = []
+
+    def start(application: Any, certificates: Certificates | None = None, **limits: Any) -> AsgiServer:
+        running.append(AsgiServer(application, certificates, **limits).start())
+        return running[-1]
+
+    yield start
+    for each in running:
+        each.stop()

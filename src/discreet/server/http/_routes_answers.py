@@ -82,7 +82,13 @@ async def answer(  # noqa: PLR0913, PLR0917 - headers each
 
 
 @router.post("/suggestions", responses=_ANSWER)
-async def suggest(request: Request, api: ApiOf, body: SuggestionBody, key: IdempotencyKey = None) -> Response:
+async def suggest(
+    request: Request,
+    api: ApiOf,
+    body: SuggestionBody,
+    key: IdempotencyKey = None,
+    accept: Annotated[str | None, Header()] = None,
+) -> Response:
     """Buy bounds, keys or caps that a policy lacks about a column."""
     asking = await _asking_of(request, api, body.source)
     question = body.to_question()
@@ -92,7 +98,7 @@ async def suggest(request: Request, api: ApiOf, body: SuggestionBody, key: Idemp
         asking,
         lambda: asking.desk.suggest(asking.caller, question, probing=True),
         lambda ticket: asking.desk.suggest(asking.caller, question, max_price, key=key, ticket=ticket),
-        _Wanted(max_price, key, None, JSON, 0.95),
+        _Wanted(max_price, key, None, chosen_type(accept), 0.95),
         lambda: None,
     )
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import MissingExtra, ParameterError
+from discreet.server.connections import Certificates, ConnectionLimits
 from discreet.server.desk import Desk, open_desk
-from discreet.server.team._listening import Certificate, bound
+from discreet.server.team._listening import bound
 from discreet.server.team._settings import Settings, SourceSettings, listener
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
-_RELOAD_SECONDS = 30.0
 _KEY_DIGITS = 64
 
 Status = Callable[[str], object]
@@ -84,6 +84,7 @@ def _fork(settings: Settings, http: socket.socket, wire: socket.socket | None, o
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # workers read certificates again when their files change
     for place in range(settings.workers):
         begin(first=place == 0)
     failed = 0
@@ -144,7 +145,8 @@ async def _run(  # noqa: PLR0913
 ) -> None:
     from discreet.server.http._app import create_app
     from discreet.server.http._options import ApiOptions
-    from discreet.server.http._uvicorn import server_of
+    from discreet.server.http._protocol import StrictHttp
+    from discreet.server.http._server import HttpServer, configure
 
     options = settings.http
     app = create_app(
@@ -159,20 +161,17 @@ async def _run(  # noqa: PLR0913
         oidc=_oidc(settings),
         on_failure=_reporter(on_status),
     )
-    certificates: list[Certificate] = []
+    certificates = None
     if options.certificate is not None and options.private_key is not None:
-        certificates.append(Certificate(options.certificate, options.private_key))
-    server = server_of(app, certificates[0].context if certificates else None)
+        certificates = Certificates(options.certificate, options.private_key, on_status=on_status)
+    limits = ConnectionLimits(connections=options.connections)
+    server = HttpServer(configure(app, StrictHttp(limits, certificates), lifespan="on"))
     if first:
         _announce(settings, desks, http, wire, on_status)
-    reloading = asyncio.create_task(_reload(certificates, on_status))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, setattr, server, "should_exit", True)  # noqa: FBT003
-    try:
-        await server.serve([http])
-    finally:
-        reloading.cancel()
+    await server.serve([http])
 
 
 def _oidc(settings: Settings) -> OidcOptions | None:
@@ -210,15 +209,3 @@ def _reporter(on_status: Status) -> Callable[[BaseException], object]:
 def _address(opened: socket.socket) -> str:
     host, port = opened.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-async def _reload(certificates: list[Certificate], on_status: Status) -> None:
-    """Take new certificates as their files change; one that cannot be used leaves the old one in place."""
-    while certificates:
-        await asyncio.sleep(_RELOAD_SECONDS)
-        for each in certificates:
-            try:
-                if each.reload():
-                    on_status("a new certificate is in use")
-            except ParameterError as error:
-                on_status(str(error))

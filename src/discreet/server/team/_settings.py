@@ -92,6 +92,7 @@ class HttpSettings(_Tls):
     """Where the HTTP API listens, with TLS if it has a certificate. A `beat` is in seconds; rates are a second."""
 
     listen: str = "127.0.0.1:8080"
+    connections: Annotated[int, Field(ge=1, le=100_000)] = 1_000
     beat: float | None = None
     account_rate: float = 50.0
     account_burst: float = 200.0
