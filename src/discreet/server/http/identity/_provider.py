@@ -76,7 +76,7 @@ class Provider:
             self._metadata, self._keys = None, PublicKeys()
 
     def _refresh(self) -> None:
-        if self._now() < self._next_at or not self._reading.acquire(blocking=False):
+        if not self._reading.acquire(blocking=False):
             return
         try:
             if self._now() >= self._next_at:
