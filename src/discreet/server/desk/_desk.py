@@ -109,11 +109,14 @@ class Desk:
 
     # who
 
-    def sign_in(self, account: str, token: str | None) -> Caller:
-        """The caller with an account and its token. Raises `Refusal` ("sign-in") for whatever is not both."""
+    def sign_in(self, account: str, token: str | None, *, with_each_request: bool = False) -> Caller:
+        """The caller with an account and its token. Raises `Refusal` ("sign-in") for whatever is not both.
+
+        A token that comes `with_each_request` is a sign-in once.
+        """
         with self._refusing("sign-in", account):
             caller = caller_of(self._ledger, account, token)
-        self._note_sign_in(account, "token", token)
+        self._note_sign_in(account, "token", token if with_each_request else None)
         return caller
 
     def verifier(self, account: str) -> str | None:

@@ -78,7 +78,7 @@ class SignIns:
         match scheme.lower():
             case "basic":
                 account, token = _basic(value)
-                return self._remember(desk, shown, desk.sign_in(account, token))
+                return self._remember(desk, shown, desk.sign_in(account, token, with_each_request=True))
             case "bearer" if value.startswith(OWNER_TOKEN):
                 return desk.admit_owner(value.removeprefix(OWNER_TOKEN))
             case "bearer" if self.account_of is not None:
