@@ -123,16 +123,16 @@ class FakeProvider:
 
 
 @contextmanager
-def running(provider: FakeProvider) -> Iterator[FakeProvider]:
+def running(provider: FakeProvider, **tls: Any) -> Iterator[FakeProvider]:
     """The provider at a port of its own."""
-    config = uvicorn.Config(provider, port=0, lifespan="off", log_config=None, access_log=False)
+    config = uvicorn.Config(provider, port=0, lifespan="off", log_config=None, access_log=False, **tls)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
         time.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
-    provider.issuer = f"http://127.0.0.1:{port}/realms/team"
+    provider.issuer = f"http{'s' if tls else ''}://127.0.0.1:{port}/realms/team"
     try:
         yield provider
     finally:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from asgi_servers import write_certificate
 from cryptography.hazmat.primitives.asymmetric import rsa
-from provider import FakeProvider
+from provider import FakeProvider, running
 
-from discreet.server.http.identity import OidcOptions, Provider, ProviderFailed
+from discreet.server.http.identity import OidcOptions, Provider, ProviderFailed, _fetching
 from discreet.server.http.identity._algorithms import public_keys
 from discreet.server.http.identity._fetching import fetch_json
 
@@ -213,3 +216,16 @@ def test_a_token_without_a_name_has_the_only_key_that_fits(fake: FakeProvider) -
     keys = public_keys({"keys": fake.jwks()})
     assert keys.choose(None, "ES256") is not None and keys.choose(None, "EdDSA") is not None
     assert keys.choose(None, "RS256") is None  # there are two
+
+
+def test_a_provider_whose_certificate_nobody_signed(keys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate, key = write_certificate(tmp_path, "127.0.0.1")
+    with running(FakeProvider(keys), ssl_certfile=str(certificate), ssl_keyfile=str(key)) as provider:
+        assert provider.issuer.startswith("https://")
+        with pytest.raises(ProviderFailed):
+            fetch_json(f"{provider.issuer}/jwks")
+        assert provider.asked == []
+        context = ssl.create_default_context(cafile=str(certificate))
+        context.check_hostname = False  # it names no host
+        monkeypatch.setattr(_fetching, "_trusted", lambda: context)
+        assert len(fetch_json(f"{provider.issuer}/jwks")["keys"]) == len(keys)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from discreet.errors import DiscreetError, MissingExtra
@@ -51,7 +52,7 @@ def fetch_json(
 async def _fetch(url: str, form: Mapping[str, str] | None, credentials: tuple[str, str] | None) -> bytes:
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     async with (
-        httpx2.AsyncClient(follow_redirects=False, timeout=_SECONDS) as client,
+        httpx2.AsyncClient(verify=_trusted(), follow_redirects=False, timeout=_SECONDS) as client,
         client.stream(
             "GET" if form is None else "POST",
             url,
@@ -68,3 +69,9 @@ async def _fetch(url: str, form: Mapping[str, str] | None, credentials: tuple[st
             if len(content) > _MOST_BYTES:
                 raise ProviderFailed("the identity provider answers with too much")
     return bytes(content)
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The authorities that this machine trusts, read once: that takes longer than the rest of a request."""
+    return httpx2.create_ssl_context()
