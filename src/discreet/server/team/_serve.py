@@ -37,6 +37,7 @@ def serve(settings: Settings, *, on_status: Status = lambda _line: None) -> None
     """
     settings.check()
     _check_installed()
+    _oidc(settings)
     with ExitStack() as stack:
         http = stack.enter_context(bound(listener(settings.http.listen)))
         wire = None if settings.postgres is None else stack.enter_context(bound(listener(settings.postgres.listen)))

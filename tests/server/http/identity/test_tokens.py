@@ -271,6 +271,11 @@ def test_claims_name_accounts() -> None:
         {"issuer": "http://127.0.0.1.evil.example"},
         {"public_url": "https://dp.example/path"},
         {"public_url": "http://dp.example"},
+        {"public_url": "https://dp.example/"},
+        {"public_url": "https://DP.example"},
+        {"public_url": "https://dp.example:443"},
+        {"public_url": "https://dp.example:99999"},
+        {"public_url": "null"},
         {"algorithms": ("HS256",)},
         {"algorithms": ("none",)},
         {"algorithms": ()},
@@ -285,6 +290,13 @@ def test_claims_name_accounts() -> None:
 def test_what_cannot_be_configured(more: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         OidcOptions(**{"issuer": "https://id.example", "client_id": "discreet", **more})
+
+
+@pytest.mark.parametrize(
+    "url", ["https://dp.example", "https://dp.example:8443", "http://[::1]:8080", "http://localhost"]
+)
+def test_origins_that_can_be_configured(url: str) -> None:
+    assert OidcOptions("https://id.example", "discreet", public_url=url).redirect_uri == f"{url}/v1/sign-in/callback"
 
 
 def test_a_secret_is_in_no_repr() -> None:

@@ -66,7 +66,9 @@ class OidcOptions:
                 "oidc.issuer is the https URL of an identity provider, without a query; http is for loopback alone"
             )
         if self.public_url is not None and _origin_of(self.public_url) != self.public_url:
-            raise ParameterError("oidc.public_url is an origin, such as https://dp.example.org, without a path")
+            raise ParameterError(
+                "oidc.public_url is an origin in lower case, as https://dp.example.org, without a path or a usual port"
+            )
         unknown = sorted(set(self.algorithms) - set(get_args(Algorithm)))
         if unknown or not self.algorithms:
             raise ParameterError(f"oidc.algorithms are some of {', '.join(get_args(Algorithm))}, got {unknown}")
@@ -127,8 +129,13 @@ def is_safe_url(url: object, *, loopback: bool) -> bool:
 
 
 def _origin_of(url: str) -> str | None:
+    """The origin of a URL as browsers send it (RFC 6454, 6.2); None for one that is not safe."""
     parts = _split(url)
-    return f"{parts.scheme}://{parts.netloc}" if parts is not None and is_safe_url(url, loopback=True) else None
+    if parts is None or parts.hostname is None or not is_safe_url(url, loopback=True):
+        return None
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    port = "" if parts.port in (None, {"https": 443, "http": 80}[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
 
 
 def _split(url: object) -> SplitResult | None:
