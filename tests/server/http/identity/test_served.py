@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 from provider import FakeProvider, callback
 
+from discreet.errors import ParameterError
 from discreet.privacy import pure
 from discreet.server.desk import open_desk
+from discreet.server.team import Settings, serve
 
 POLICY = """
 version = "1"
@@ -93,3 +95,24 @@ def test_workers_share_flows_and_sessions(served: str, fake: FakeProvider) -> No
     assert ask("POST", "/sign-out", Cookie=session) == 403
     assert ask("POST", "/sign-out", Cookie=session, **same_site) == 204
     assert {ask("GET", "/budget", Cookie=session) for _ in range(REQUESTS)} == {401}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('client_secret = "hush"', "Extra inputs"),  # it belongs in a file
+        ('algorithms = ["none"]', "algorithms"),
+        ("algorithms = []", "algorithms"),
+        ('client_secret_file = "nowhere"', "cannot be read"),
+        ('client_secret_file = "empty"', "is empty"),
+        ('public_url = "http://dp.example"', "public_url"),
+        ('scopes = ["email"]', "openid"),
+        ('accounts = { "x" = "not a name" }', "no name of an account"),
+    ],
+)
+def test_settings_that_are_not_good(tmp_path: Path, line: str, words: str) -> None:
+    (tmp_path / "empty").write_text("\n")
+    sources = '[sources.v]\npolicy = "p"\ndata = "d"\nledger = "l"\n'
+    (tmp_path / "serve.toml").write_text(f'{sources}[oidc]\nissuer = "https://id.example"\nclient_id = "x"\n{line}\n')
+    with pytest.raises(ParameterError, match=words):
+        serve(Settings.load(tmp_path / "serve.toml"))
