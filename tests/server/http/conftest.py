@@ -25,6 +25,7 @@ class Client:
     """Requests to the application, one after the other, from an account or from nobody."""
 
     def __init__(self, app: FastAPI) -> None:
+        self.app = app
         self._loop = asyncio.new_event_loop()
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         self._client = httpx2.AsyncClient(transport=transport, base_url="http://desk")
@@ -35,6 +36,12 @@ class Client:
     def close(self) -> None:
         self._loop.run_until_complete(self._client.aclose())
         self._loop.close()
+
+
+@pytest.fixture
+def client_of() -> type[Client]:
+    """Requests to an application of a test's own, which closes it."""
+    return Client
 
 
 @pytest.fixture

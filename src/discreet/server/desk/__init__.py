@@ -6,8 +6,10 @@ HTTP and the PostgreSQL wire translate, and import neither ledger nor engines.
 
 from discreet.server.desk._ask import LONGEST_QUERY, Answered, Ask, Basket, EarlierAnswer, Quote, QuotedColumn, Source
 from discreet.server.desk._audit_log import AuditEntry, AuditLog
+from discreet.server.desk._browser_sign_ins import FLOW_SECONDS, SESSION_SECONDS, BrowserSignIns
 from discreet.server.desk._buckets import Buckets
 from discreet.server.desk._callers import OWNER, Caller
+from discreet.server.desk._counters import ANSWERS, REFUSALS, SIGN_INS, Counters, Family
 from discreet.server.desk._desk import Budget, Desk, Ticket
 from discreet.server.desk._open import open_desk
 from discreet.server.desk._owner_desk import AuditorDesk, OwnerDesk
@@ -16,20 +18,28 @@ from discreet.server.desk._refusals import Kind, Refusal, refusal_of
 from discreet.server.desk._requests import BudgetRequest
 
 __all__ = [
+    "ANSWERS",
+    "FLOW_SECONDS",
     "LONGEST_QUERY",
     "OWNER",
+    "REFUSALS",
+    "SESSION_SECONDS",
+    "SIGN_INS",
     "Answered",
     "Ask",
     "AuditEntry",
     "AuditLog",
     "AuditorDesk",
     "Basket",
+    "BrowserSignIns",
     "Buckets",
     "Budget",
     "BudgetRequest",
     "Caller",
+    "Counters",
     "Desk",
     "EarlierAnswer",
+    "Family",
     "Kind",
     "OwnerDesk",
     "Quote",

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from discreet.errors import LedgerError
+from discreet.server.desk._buckets import Buckets
 from discreet.server.desk._state import State
 
-__all__ = ["Act", "AuditEntry", "AuditLog"]
+__all__ = ["Act", "AuditEntry", "AuditLog", "RefusedSignIns"]
+
+_LINES_A_SECOND, _MOST_LINES = 1.0, 1_000.0
 
 Act = Literal[
     "start",
     "sign-in",
+    "sign-out",
     "plan",
     "refusal",
     "request",
@@ -90,6 +95,27 @@ class AuditLog:
                 raise LedgerError(f"line {place} of the desk's audit log was changed, or lines before it were removed")
             before = stored
         return len(rows)
+
+
+class RefusedSignIns:
+    """Lines for sign-ins that were refused, which anybody can cause: so many, and of others their number.
+
+    A line says how many were left out before it. `Counters` have all of them.
+    """
+
+    def __init__(self, log: AuditLog) -> None:
+        self._log, self._bucket, self._left_out = log, Buckets(_LINES_A_SECOND, _MOST_LINES), 0
+        self._lock = threading.Lock()
+
+    def append(self, account: str, **data: Any) -> None:
+        """Add a line, or count it."""
+        with self._lock:
+            if self._bucket.take(""):
+                self._left_out += 1
+                return
+            left_out, self._left_out = self._left_out, 0
+        more = {"left_out": left_out} if left_out else {}
+        self._log.append("refusal", account, asked="sign-in", **data, **more)
 
 
 def _hash(before: str, line: tuple[Any, ...]) -> str:

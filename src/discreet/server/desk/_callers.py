@@ -19,6 +19,7 @@ OWNER = "owner"
 
 _CODE_SECONDS = 15 * 60.0
 _TOKEN_SECONDS = 12 * 3600.0
+_METRICS_SECONDS = 366 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,25 @@ class OwnerSignIns:
 
     def is_owner(self, token: str) -> bool:
         """Whether a token is the owner's, and still good."""
+        return self._is_good("token", token)
+
+    def new_metrics_token(self) -> str:
+        """A token that reads the metrics and nothing else, good for a year, in place of the one before it."""
+        with self.state.transaction() as connection:
+            connection.execute("DELETE FROM sign_ins WHERE kind = 'metrics'")
+        return self._new("metrics", _METRICS_SECONDS)
+
+    def reads_metrics(self, token: str) -> bool:
+        """Whether a token is the one that reads the metrics."""
+        return self._is_good("metrics", token)
+
+    def _is_good(self, kind: str, secret: str) -> bool:
         with self.state.transaction(write=False) as connection:
             row = connection.execute(
-                "SELECT secret_sha256 FROM sign_ins WHERE secret_sha256 = ? AND kind = 'token' AND until > ?",
-                (_hashed(token), time.time()),
+                "SELECT secret_sha256 FROM sign_ins WHERE secret_sha256 = ? AND kind = ? AND until > ?",
+                (_hashed(secret), kind, time.time()),
             ).fetchone()
-        return row is not None and hmac.compare_digest(row[0], _hashed(token))
+        return row is not None and hmac.compare_digest(row[0], _hashed(secret))
 
     def _new(self, kind: str, seconds: float) -> str:
         secret = noise.secret(24).hex()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,12 +19,14 @@ from discreet.query import Release, Suggest, together
 from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile, kind_of, parse_release_file
 from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
 from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote, Source
-from discreet.server.desk._audit_log import Act, AuditLog
+from discreet.server.desk._audit_log import Act, AuditLog, RefusedSignIns
+from discreet.server.desk._browser_sign_ins import BrowserSignIns
 from discreet.server.desk._callers import Caller, OwnerSignIns, caller_of
+from discreet.server.desk._counters import ANSWERS, REFUSALS, SIGN_INS, Counters
 from discreet.server.desk._owner_desk import AuditorDesk, OwnerDesk
 from discreet.server.desk._planner import Planned, Planner
 from discreet.server.desk._recently_used import RecentlyUsed
-from discreet.server.desk._refusals import Refusal, refusal_of
+from discreet.server.desk._refusals import Kind, Refusal, refusal_of
 from discreet.server.desk._rehearsal import made_up_tables
 from discreet.server.desk._requests import BudgetRequest, Requests
 from discreet.server.desk._single_flight import SingleFlight
@@ -34,6 +37,7 @@ __all__ = ["Budget", "Desk", "Ticket"]
 
 _ENCODED_BYTES = 1 << 25
 _ERRORS_OF = 1_000
+_SIGN_INS_REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,9 @@ class Desk:
         self._engine, self._ledger, self._state = engine, ledger, State(state)
         self._flights = SingleFlight(None if state is None else state.with_name(f"{state.name}.lock"))
         self.log, self.owner_sign_ins = AuditLog(self._state), OwnerSignIns(self._state)
-        self.requests = Requests(self._state)
+        self.browser_sign_ins, self.requests = BrowserSignIns(self._state), Requests(self._state)
+        self.counters = Counters(self._state)
+        self._signed_in, self._refused_sign_ins = RecentlyUsed[bool](_SIGN_INS_REMEMBERED), RefusedSignIns(self.log)
         self._session = Session(engine, policy, ledger)
         self._planner = Planner(self._session, policy)
         self._index = AnswerIndex(self._state, ledger, ledger.head.ledger)
@@ -103,31 +109,71 @@ class Desk:
 
     # who
 
-    def sign_in(self, account: str, token: str | None) -> Caller:
-        """The caller with an account and its token. Raises `Refusal` ("sign-in") for whatever is not both."""
+    def sign_in(self, account: str, token: str | None, *, with_each_request: bool = False) -> Caller:
+        """The caller with an account and its token. Raises `Refusal` ("sign-in") for whatever is not both.
+
+        A token that comes `with_each_request` is a sign-in once.
+        """
         with self._refusing("sign-in", account):
-            return caller_of(self._ledger, account, token)
+            caller = caller_of(self._ledger, account, token)
+        self._note_sign_in(account, "token", token if with_each_request else None)
+        return caller
 
     def verifier(self, account: str) -> str | None:
         """What the account's holder proves by SCRAM to have the token of; None where there is no such account."""
         held = self._ledger.account_named(account)
         return None if held is None else held.scram
 
-    def admit(self, account: str, by: str) -> Caller:
-        """The caller of an account whom a front has checked by itself: by SCRAM, or by OpenID Connect."""
+    def admit(self, account: str, by: str, credential: str | None = None) -> Caller:
+        """The caller of an account whom a front has checked by itself: by SCRAM, or by OpenID Connect.
+
+        A `credential` that is shown with each request, as a bearer token, is a sign-in once.
+        """
         with self._refusing("sign-in", account):
             held = self._ledger.account_named(account)
-            if held is not None and held.role == "auditor":
-                return Caller(account, "auditor", self._ledger.audit())
-            caller = Caller(account, "analyst", self._ledger.admit(account))
-        self.log.append("sign-in", account, by=by)
+            if held is None or _is_revoked(held):
+                raise Refusal("sign-in", "there is no such account here: ask the owner of the data for one")
+            if held.role == "auditor":
+                caller = Caller(account, "auditor", self._ledger.audit())
+            else:
+                caller = Caller(account, "analyst", self._ledger.admit(account))
+        self._note_sign_in(account, by, credential)
         return caller
 
     def admit_owner(self, token: str) -> Caller:
         """The owner, by a token that a code was exchanged for. Raises `Refusal` ("sign-in")."""
-        if not self.owner_sign_ins.is_owner(token):
-            raise Refusal("sign-in", "this is no token of the owner's, or it has ended: sign in by a new code")
+        with self._refusing("sign-in", ""):
+            if not self.owner_sign_ins.is_owner(token):
+                raise Refusal("sign-in", "this is no token of the owner's, or it has ended: sign in by a new code")
+        self._note_sign_in("", "owner", token)
         return Caller("", "owner", self._ledger)
+
+    def refuse(self, account: str, asked: Act, kind: Kind, reason: str | None = None) -> None:
+        """Log and count what a front has refused by itself. `reason` is one of few words of the front's."""
+        self.counters.add(REFUSALS, kind)
+        more = {} if reason is None else {"reason": reason}
+        if asked == "sign-in":
+            self.counters.add(SIGN_INS, "refused")
+            self._refused_sign_ins.append(self._name_in_log(account), kind=kind, **more)
+        else:
+            self.log.append("refusal", account, asked=asked, kind=kind, **more)
+
+    def _note_sign_in(self, account: str, by: str, credential: str | None) -> None:
+        """Log and count a sign-in; one whose credential comes with each request is noted once by each process."""
+        key = None if credential is None else (account, by, hashlib.sha256(credential.encode()).digest())
+        if key is not None and self._signed_in.peek(key):
+            return
+        self.counters.add(SIGN_INS, "admitted")
+        self.log.append("sign-in", account, by=by)
+        if key is not None:
+            self._signed_in.get(key, lambda: True)
+
+    def _name_in_log(self, account: str) -> str:
+        """The name of an account that there is: another may be anything that was sent, even a token."""
+        try:
+            return account if self._ledger.account_named(account) is not None else ""
+        except DiscreetError:
+            return ""
 
     # what it would cost
 
@@ -157,7 +203,7 @@ class Desk:
 
     # answering
 
-    def answer(
+    def answer(  # noqa: PLR0913
         self,
         caller: Caller,
         ask: Ask,
@@ -165,17 +211,20 @@ class Desk:
         *,
         key: str | None = None,
         ticket: Ticket | None = None,
+        probing: bool = False,
     ) -> Answered:
         """Answer a question: from what the account has or the shelf holds, for free, or else for its price.
 
         Nothing is charged beyond `max_price`, and without one nothing at all. A request with an idempotency `key` may
-        be sent again: it is paid once. Raises `Refusal`: of kind "price" where the answer costs more than that.
+        be sent again: it is paid once. Raises `Refusal`: of kind "price" where the answer costs more than that; with
+        `probing` whoever asks goes on to pay it or refuses themselves, and that refusal is in no log.
         """
-        with self._refusing("refusal", caller.account):
+        with self._refusing("refusal", caller.account, probing=probing):
             planned = self._planner.plan(ask)
             if planned.prepared is None:
-                return self._existing(caller, planned)
-            return self._answered(caller, planned.prepared, planned.price, max_price, key, ticket or Ticket())
+                return self._counted(self._existing(caller, planned))
+            ticket = ticket or Ticket()
+            return self._counted(self._answered(caller, planned.prepared, planned.price, max_price, key, ticket))
 
     def quote_all(self, caller: Caller, asks: Sequence[Ask]) -> Basket:
         """One plan of several questions: what each would cost, and all of them, each once. Costs nothing."""
@@ -219,7 +268,7 @@ class Desk:
         prices = {quote.id: quote.price for quote in quotes if quote.price is not None}
         return Basket(quotes, together(list(prices.values())))
 
-    def suggest(
+    def suggest(  # noqa: PLR0913
         self,
         caller: Caller,
         question: Suggest,
@@ -227,21 +276,25 @@ class Desk:
         *,
         key: str | None = None,
         ticket: Ticket | None = None,
+        probing: bool = False,
     ) -> Answered:
         """Buy what a policy lacks about a column, as `Session.suggest` does; else as `answer`."""
-        with self._refusing("refusal", caller.account):
+        with self._refusing("refusal", caller.account, probing=probing):
             prepared = cast("Prepared[BaseRelease]", self._session.prepare(question))
-            return self._answered(caller, prepared, prepared.loss, max_price, key, ticket or Ticket())
+            return self._counted(self._answered(caller, prepared, prepared.loss, max_price, key, ticket or Ticket()))
 
     def answer_by_id(self, caller: Caller, plan_hash: str) -> Answered:
         """An answer that the account has, or that the shelf holds. Raises `Refusal` ("unknown") if there is none."""
         with self._refusing("refusal", caller.account):
-            own = caller.spending.find(plan_hash)
-            shared = self._ledger.find_of_any(plan_hash) if own is None and self.shelf_is_shared else None
-            stored = own or shared
-            if stored is None:
-                raise Refusal("unknown", "this account has no answer of this name: ask the question itself")
-            return _restored(plan_hash, stored.payload, "shelf" if own is None else "repeat")
+            return self._counted(self._named(caller, plan_hash))
+
+    def _named(self, caller: Caller, plan_hash: str) -> Answered:
+        own = caller.spending.find(plan_hash)
+        shared = self._ledger.find_of_any(plan_hash) if own is None and self.shelf_is_shared else None
+        stored = own or shared
+        if stored is None:
+            raise Refusal("unknown", "this account has no answer of this name: ask the question itself")
+        return _restored(plan_hash, stored.payload, "shelf" if own is None else "repeat")
 
     def rehearse(self, caller: Caller, ask: Ask) -> Answered:
         """The answer to a question on made-up rows drawn from the policy alone; free, unsigned, and marked as such."""
@@ -251,7 +304,12 @@ class Desk:
                 raise Refusal("parameter", "a rehearsal needs a spend, which says how much noise there is; it is free")
             context = ReleaseContext.of_engine(self._rehearsal_engine(), self.policy, _certify_rehearsal)
             release = planned.prepared.answer(context)
-            return Answered(planned.prepared.hash, release.to_bytes(), "rehearsal", None, lambda _: release)
+            answered = Answered(planned.prepared.hash, release.to_bytes(), "rehearsal", None, lambda _: release)
+            return self._counted(answered)
+
+    def _counted(self, answered: Answered) -> Answered:
+        self.counters.add(ANSWERS, answered.source)
+        return answered
 
     def encode(self, answered: Answered, form: str, make: Callable[[Answered], bytes]) -> bytes:
         """An answer as a front writes it in some form, made once while it is asked for often."""
@@ -323,6 +381,7 @@ class Desk:
         if self._rehearsal is not None:
             self._rehearsal.close()
         self._flights.close()
+        self.counters.flush()
         self._state.close()
 
     def __enter__(self) -> Self:
@@ -366,7 +425,7 @@ class Desk:
     def _existing(self, caller: Caller, planned: Planned) -> Answered:
         """The newest answer to a question at whatever spend. Raises `Refusal` ("price") if there is none."""
         for each in self._indexed(caller, planned):
-            return self.answer_by_id(caller, each.plan)
+            return self._named(caller, each.plan)
         raise Refusal(
             "price",
             "no answer to this question exists yet, and none may be bought without a spend: say what it may cost",
@@ -377,7 +436,7 @@ class Desk:
 
     def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
         def earlier(each: IndexedAnswer) -> EarlierAnswer:
-            errors = self._errors.get(each.plan, lambda: _largest_errors(self.answer_by_id(caller, each.plan)))
+            errors = self._errors.get(each.plan, lambda: _largest_errors(self._named(caller, each.plan)))
             return EarlierAnswer(each.plan, each.loss, each.at, errors, shared=each.account != caller.account)
 
         return earlier
@@ -389,13 +448,15 @@ class Desk:
             return self._rehearsal
 
     @contextmanager
-    def _refusing(self, act: Act, account: str) -> Generator[None]:
+    def _refusing(self, act: Act, account: str, *, probing: bool = False) -> Generator[None]:
         """Raise a `Refusal` for every error of discreet in the block, and log its kind."""
         try:
             yield
         except DiscreetError as error:
             refusal = refusal_of(error)
-            self.log.append("refusal", account if len(account) <= 64 else "", asked=act, kind=refusal.kind)
+            if not refusal.logged and not (probing and refusal.kind == "price"):
+                self.refuse(account, act, refusal.kind)
+                refusal.logged = True
             raise refusal from (None if refusal is error else error)
 
 
@@ -441,6 +502,14 @@ class _Ready:
 
     def read(self, payload: bytes) -> _Drawn:
         return _Drawn(payload, None)
+
+
+def _is_revoked(account: Any) -> bool:
+    """Whether no token may open an account, so that no other sign-in may either; see `OwnedLedger.revoke`.
+
+    A frozen account that was granted before there were SCRAM verifiers looks the same, and waits for `thaw`.
+    """
+    return account.frozen and account.token_sha256 is not None and account.scram is None
 
 
 def _check_price(price: Loss, max_price: Loss | None) -> None:

@@ -114,6 +114,10 @@ class OwnerDesk:
         self.ledger.transfer(giver, taker, loss)
         self.log.append("transfer", giver, to=taker)
 
+    def budgets(self) -> list[dict[str, Any]]:
+        """The whole budget and every account under it, as they are now."""
+        return AuditorDesk(self.ledger, self.log).accounts()
+
     def approve(self, number: int) -> BudgetRequest:
         """Grant a request: the cap of the account grows by what it asks for."""
         decided = self.requests.decide(number, "granted")

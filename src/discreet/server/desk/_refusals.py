@@ -48,13 +48,17 @@ _WITHIN = {
 
 
 class Refusal(DiscreetError):
-    """What the desk refuses. `price` is what the answer would have cost, where that is why; `wait` are seconds."""
+    """What the desk refuses. `price` is what the answer would have cost, where that is why; `wait` are seconds.
+
+    `logged`: whether it is in the desk's log already.
+    """
 
     def __init__(self, kind: Kind, message: str, *, price: Loss | None = None, wait: float | None = None) -> None:
         super().__init__(message)
         self.kind: Kind = kind
         self.price = price
         self.wait = wait
+        self.logged = False
 
 
 _KINDS: Sequence[tuple[type[DiscreetError], Kind]] = (

@@ -1,4 +1,4 @@
-"""The desk's own file: its audit log, requests for budget, an index of answers, and the owner's sign-ins.
+"""The desk's own file: its audit log, requests for budget, an index of answers, sign-ins, and counters.
 
 It holds neither data nor answers nor secrets, and decides nothing about privacy: the ledger does.
 """
@@ -34,6 +34,15 @@ CREATE TABLE IF NOT EXISTS indexed (ledger TEXT PRIMARY KEY, seq INTEGER NOT NUL
 CREATE TABLE IF NOT EXISTS sign_ins (
     secret_sha256 TEXT PRIMARY KEY, kind TEXT NOT NULL, until REAL NOT NULL
 ) STRICT;
+CREATE TABLE IF NOT EXISTS flows (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, state_sha256 TEXT NOT NULL UNIQUE, browser_sha256 TEXT NOT NULL,
+    until REAL NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS flows_until ON flows (until);
+CREATE TABLE IF NOT EXISTS sessions (
+    secret_sha256 TEXT PRIMARY KEY, account TEXT NOT NULL, until REAL NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 """
 _PATIENCE_SECONDS = 10.0
 

@@ -6,31 +6,55 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from discreet.errors import DiscreetError
-from discreet.server.desk import Buckets, Caller, Desk, Refusal, refusal_of
+from discreet.server.desk import REFUSALS, Buckets, Caller, Desk, Refusal, refusal_of
+from discreet.server.http._metrics import Metrics, count_requests
 from discreet.server.http._options import ApiOptions
 from discreet.server.http._pending import PendingAnswers
 from discreet.server.http._problems import PROBLEM_RESPONSES, problem_of
-from discreet.server.http._sign_ins import SignIns
+from discreet.server.http._routes_sign_in import SESSION_COOKIE
+from discreet.server.http._sign_ins import Credentials, SignIns
+
+if TYPE_CHECKING:
+    from discreet.server.http.identity import CodeFlow, OidcOptions, Provider
 
 __all__ = ["Api", "create_app"]
 
 _T = TypeVar("_T")
+_PREFIX = "/v1"
 _THREADS = 64
+_MOST_EXCHANGES = 8
+_PROVIDER_SECONDS = 2.0
+_SAVE_SECONDS = 5.0
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_NO_TELEMETRY: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+"""FastAPI's own would export durations, sizes and stack traces, which hang on the data."""
 
 
 class Api:
     """What all routes share: the desks by their names, who signs in, how fast, and the threads that desks work in."""
 
-    def __init__(self, desks: Mapping[str, Desk], options: ApiOptions, sign_ins: SignIns) -> None:
-        self.desks, self.options, self.sign_ins = dict(desks), options, sign_ins
+    metrics: Metrics
+
+    def __init__(self, desks: Mapping[str, Desk], options: ApiOptions, oidc: OidcOptions | None) -> None:
+        self.desks, self.options = dict(desks), options
+        self.home = next(iter(desks.values()))
+        self.provider, self.flow, self.sign_ins = _identified(oidc, self.home)
+        self.exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
         self.pending = PendingAnswers()
         self._threads = ThreadPoolExecutor(_THREADS, "desk")
         self._accounts = Buckets(options.account_rate, options.account_burst)
@@ -47,12 +71,61 @@ class Api:
     async def caller(self, request: Request, desk: Desk) -> Caller:
         """Who sends a request. Raises `Refusal`: "rate" where too many come, "sign-in" for nobody."""
         self.check_address(request)
-        authorization = request.headers.get("authorization")
-        caller = self.sign_ins.remembered(desk, authorization)
+        shown = self._shown(request)
+        caller = self.sign_ins.remembered(desk, shown)
         if caller is None:
-            caller = await self.run(self.sign_ins.caller, desk, authorization)
+            caller = await self.run(self.sign_ins.caller, desk, shown)
+        request.state.asking = (desk, caller.account)
+        if shown.session is not None:
+            self.check_same_site(request)
         _check_rate(self._accounts, f"{caller.role} {caller.account}")
         return caller
+
+    def _shown(self, request: Request) -> Credentials:
+        authorization = request.headers.get("authorization")
+        session = None if authorization is not None or self.flow is None else request.cookies.get(SESSION_COOKIE)
+        return Credentials(authorization, session)
+
+    def check_same_site(self, request: Request) -> None:
+        """Raise `Refusal` ("role") for a request by a session, unless it changes nothing or our own pages sent it.
+
+        A page of another site can make a browser send its cookies, but neither this header nor this origin.
+        """
+        if request.method in _SAFE_METHODS:
+            return
+        origin = None if self.provider is None else self.provider.options.public_url
+        if request.headers.get("discreet-request") != "1" or request.headers.get("origin") != origin:
+            raise Refusal(
+                "role",
+                "by a session, this is taken from this server's own origin alone, with the header Discreet-Request: 1; "
+                "programs send an Authorization header instead",
+            )
+
+    def begin_session(self, account: str, previous: str | None) -> str:
+        """The secret of a new session, if any desk has the account. Raises `Refusal` ("sign-in")."""
+        refusal: Refusal | None = None
+        for desk in self.desks.values():
+            try:
+                desk.admit(account, "browser")
+            except Refusal as error:
+                refusal = error
+            else:
+                return self.home.browser_sign_ins.begin_session(account, previous)
+        raise refusal or Refusal("sign-in", "there is no source here")
+
+    async def refused(self, request: Request, refusal: Refusal) -> None:
+        """Log and count a refusal that no desk has, of somebody who is signed in; and look them up again next time."""
+        if refusal.kind == "sign-in":
+            for desk in self.desks.values():
+                self.sign_ins.forget(desk, self._shown(request))
+        asking: tuple[Desk, str] | None = getattr(request.state, "asking", None)
+        if refusal.logged or asking is None:
+            return
+        desk, account = asking
+        if refusal.kind == "rate":
+            desk.counters.add(REFUSALS, refusal.kind)
+        else:
+            await self.run(desk.refuse, account, "refusal", refusal.kind)
 
     def check_address(self, request: Request) -> None:
         """Raise `Refusal` ("rate") where too many requests come from one address."""
@@ -74,6 +147,18 @@ class Api:
         self._threads.shutdown()
 
 
+def _identified(oidc: OidcOptions | None, home: Desk) -> tuple[Provider | None, CodeFlow | None, SignIns]:
+    """The provider that an owner configured, how browsers sign in there, and who is signed in."""
+    if oidc is None:
+        return None, None, SignIns()
+    from discreet.server.http.identity import CodeFlow, Provider, account_by_bearer
+
+    provider, sessions = Provider(oidc), home.browser_sign_ins
+    if oidc.public_url is None:
+        return provider, None, SignIns(account_by_bearer(provider))
+    return provider, CodeFlow(provider, sessions), SignIns(account_by_bearer(provider), sessions)
+
+
 def _check_rate(buckets: Buckets, name: str) -> None:
     wait = buckets.take(name)
     if wait:
@@ -83,20 +168,27 @@ def _check_rate(buckets: Buckets, name: str) -> None:
 def create_app(
     desks: Mapping[str, Desk],
     options: ApiOptions | None = None,
-    sign_ins: SignIns | None = None,
+    oidc: OidcOptions | None = None,
     on_failure: Callable[[BaseException], object] = lambda _error: None,
 ) -> FastAPI:
     """The ASGI application over desks by the names of their sources. Whoever calls this closes the desks.
 
     `on_failure` is called with what no route expected: a bug, which is answered without a word of it.
     """
-    from discreet.server.http import _routes_answers, _routes_owner, _routes_reading
+    from discreet.server.http import _routes_answers, _routes_owner, _routes_reading, _routes_sign_in
 
-    api = Api(desks, options or ApiOptions(), sign_ins or SignIns())
+    api = Api(desks, options or ApiOptions(), oidc)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        yield
+        background = [asyncio.create_task(_save_counters(api))]
+        if api.provider is not None:
+            background.append(asyncio.create_task(_read_provider(api, api.provider)))
+            await asyncio.wait(background[1:], timeout=_PROVIDER_SECONDS)
+        with api.metrics.exported():
+            yield
+        for task in background:
+            task.cancel()
         await api.finish()
 
     app = FastAPI(
@@ -109,10 +201,13 @@ def create_app(
         lifespan=lifespan,
         responses=PROBLEM_RESPONSES,
         separate_input_output_schemas=False,
+        telemetry=_NO_TELEMETRY,
     )
     app.state.api = api
-    for routes in (_routes_answers, _routes_reading, _routes_owner):
-        app.include_router(routes.router, prefix="/v1")
+    routers = [each.router for each in (_routes_answers, _routes_reading, _routes_owner, _routes_sign_in)]
+    for router in routers:
+        app.include_router(router, prefix=_PREFIX)
+    api.metrics = Metrics(api.desks, count_requests(app, routers, _PREFIX, api.home.counters))
     _handle_errors(app, api, on_failure)
     return app
 
@@ -121,9 +216,7 @@ def _handle_errors(app: FastAPI, api: Api, on_failure: Callable[[BaseException],
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, DiscreetError)
         refusal = refusal_of(error)
-        if refusal.kind == "sign-in":
-            for desk in api.desks.values():
-                api.sign_ins.forget(desk, request.headers.get("authorization"))
+        await api.refused(request, refusal)
         return problem_of(refusal)
 
     async def invalid(_: Request, error: Exception) -> Response:
@@ -149,3 +242,17 @@ def _handle_errors(app: FastAPI, api: Api, on_failure: Callable[[BaseException],
     app.add_exception_handler(DiscreetError, refused)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http_error)
+
+
+async def _save_counters(api: Api) -> None:
+    while True:
+        await asyncio.sleep(_SAVE_SECONDS)
+        await api.run(api.metrics.save)
+
+
+async def _read_provider(api: Api, provider: Provider) -> None:
+    """Read the provider's keys when the server starts. If that fails, the first token asks again."""
+    from discreet.server.http.identity import ProviderFailed
+
+    with suppress(ProviderFailed):
+        await api.run(provider.refresh)

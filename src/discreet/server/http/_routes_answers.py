@@ -74,7 +74,7 @@ async def answer(  # noqa: PLR0913, PLR0917 - headers each
     return await _bought(
         api,
         asking,
-        lambda: asking.desk.answer(asking.caller, ask),
+        lambda: asking.desk.answer(asking.caller, ask, probing=True),
         paid,
         _Wanted(max_price, key, prefer, media_type, body.level),
         lambda: asking.desk.quote(asking.caller, ask, earlier=False).id,
@@ -96,7 +96,7 @@ async def suggest(
     return await _bought(
         api,
         asking,
-        lambda: asking.desk.suggest(asking.caller, question),
+        lambda: asking.desk.suggest(asking.caller, question, probing=True),
         lambda ticket: asking.desk.suggest(asking.caller, question, max_price, key=key, ticket=ticket),
         _Wanted(max_price, key, None, chosen_type(accept), 0.95),
         lambda: None,

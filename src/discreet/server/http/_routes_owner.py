@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 
 from discreet.server.desk import Refusal
 from discreet.server.http._asking import ApiOf, AskingAt
 from discreet.server.http._described import request_json
+from discreet.server.http._metrics import METRICS_TYPE
 from discreet.server.http._models import AmendBody, CodeBody, DecisionBody, GrantBody, Spend, TransferBody
-from discreet.server.http._sign_ins import OWNER_TOKEN
+from discreet.server.http._sign_ins import METRICS_TOKEN, OWNER_TOKEN
 
 __all__ = ["router"]
 
@@ -30,6 +31,7 @@ async def sign_in(api: ApiOf, request: Request, body: CodeBody) -> Response:
         except Refusal:
             continue
         return JSONResponse({"token": f"{OWNER_TOKEN}{token}"}, headers={"Cache-Control": "no-store"})
+    await api.run(api.home.refuse, "", "sign-in", "sign-in", "code")
     raise Refusal("sign-in", "this code is not good, or was used: start the server again for a new one")
 
 
@@ -134,6 +136,58 @@ async def decide(
     with asking.desk.deciding(asking.caller) as owner:
         decided = await api.run(owner.approve if body.granted else owner.decline, number)
     return JSONResponse(request_json(decided))
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+async def metrics(api: ApiOf, request: Request) -> Response:
+    """Counters and budgets in Prometheus's text format, for the owner, or by the token that reads them alone."""
+    api.check_address(request)
+    authorization = request.headers.get("authorization", "")
+    token = authorization.removeprefix(f"Bearer {METRICS_TOKEN}")
+    if token != authorization:
+        desks = await api.run(_read_by, api, token)
+    else:
+        desks = await _owned(api, request)
+    return Response(await api.run(api.metrics.prometheus_text, desks), media_type=METRICS_TYPE)
+
+
+@router.post("/metrics/token", status_code=201)
+async def metrics_token(api: ApiOf, asking: AskingAt) -> Response:
+    """A token that reads the metrics and nothing else, in place of the one before it. It is in this answer alone."""
+    with asking.desk.deciding(asking.caller) as owner:
+        token = await api.run(asking.desk.owner_sign_ins.new_metrics_token)
+        await api.run(lambda: owner.log.append("rotate", "", token="metrics"))  # noqa: S106 - which one, and no secret
+    return JSONResponse({"token": f"{METRICS_TOKEN}{token}"}, 201, {"Cache-Control": "no-store"})
+
+
+async def _owned(api: Any, request: Request) -> dict[str, Any]:
+    """The desks whose owner sends a request. Raises `Refusal` if there are none."""
+    owned: dict[str, Any] = {}
+    refused: Refusal | None = None
+    for name, desk in api.desks.items():
+        try:
+            caller = await api.caller(request, desk)
+            await api.run(_check_owner, desk, caller)
+            owned[name] = desk
+        except Refusal as refusal:
+            refused = refusal
+    if refused is not None and not owned:
+        raise refused
+    return owned
+
+
+def _check_owner(desk: Any, caller: Any) -> None:
+    with desk.deciding(caller):
+        pass
+
+
+def _read_by(api: Any, token: str) -> dict[str, Any]:
+    """The desks whose metrics a token reads. Raises `Refusal` if there are none."""
+    desks = {name: desk for name, desk in api.desks.items() if desk.owner_sign_ins.reads_metrics(token)}
+    if not desks:
+        api.home.refuse("", "sign-in", "sign-in", "metrics")
+        raise Refusal("sign-in", "this is no token that reads the metrics, or it has ended: make a new one")
+    return desks
 
 
 def _accounts_of(asking: Any) -> list[dict[str, Any]]:

@@ -10,12 +10,16 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.errors import MissingExtra, ParameterError
 from discreet.server.connections import Certificates, ConnectionLimits
 from discreet.server.desk import Desk, open_desk
 from discreet.server.team._listening import bound
 from discreet.server.team._settings import Settings, SourceSettings, listener
+
+if TYPE_CHECKING:
+    from discreet.server.http.identity import OidcOptions
 
 __all__ = ["serve"]
 
@@ -33,6 +37,7 @@ def serve(settings: Settings, *, on_status: Status = lambda _line: None) -> None
     """
     settings.check()
     _check_installed()
+    _oidc(settings)
     with ExitStack() as stack:
         http = stack.enter_context(bound(listener(settings.http.listen)))
         wire = None if settings.postgres is None else stack.enter_context(bound(listener(settings.postgres.listen)))
@@ -154,6 +159,7 @@ async def _run(  # noqa: PLR0913
             address_rate=options.address_rate,
             address_burst=options.address_burst,
         ),
+        oidc=_oidc(settings),
         on_failure=_reporter(on_status),
     )
     certificates = None
@@ -167,6 +173,14 @@ async def _run(  # noqa: PLR0913
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, setattr, server, "should_exit", True)  # noqa: FBT003
     await server.serve([http])
+
+
+def _oidc(settings: Settings) -> OidcOptions | None:
+    if settings.oidc is None:
+        return None
+    from discreet.server.http.identity import OidcOptions
+
+    return OidcOptions(**settings.oidc.given())
 
 
 def _announce(

@@ -6,13 +6,22 @@ import ipaddress
 import tomllib
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import ParameterError
 
-__all__ = ["AccountSettings", "HttpSettings", "Listener", "PostgresSettings", "Settings", "SourceSettings", "listener"]
+__all__ = [
+    "AccountSettings",
+    "HttpSettings",
+    "Listener",
+    "OidcSettings",
+    "PostgresSettings",
+    "Settings",
+    "SourceSettings",
+    "listener",
+]
 
 _PORTS = 65_535
 
@@ -107,6 +116,36 @@ class AccountSettings(_Strict):
     delta: Decimal | str | None = None
 
 
+class OidcSettings(_Strict):
+    """An identity provider, as `OidcOptions` takes it; its secret is in a file, and none if there is no file."""
+
+    issuer: str
+    client_id: str
+    client_secret_file: Path | None = None
+    public_url: str | None = None
+    audience: str | None = None
+    claim: str = "preferred_username"
+    accounts: dict[str, str] | None = None
+    algorithms: list[Literal["RS256", "PS256", "ES256", "EdDSA"]] | None = None
+    scopes: list[str] | None = None
+    longest_age: int = 86_400
+    leeway: int = 10
+
+    def given(self) -> dict[str, Any]:
+        """What was set, by the names that `OidcOptions` has, with the secret. Raises `ParameterError`."""
+        path, secret = self.client_secret_file, None
+        if path is not None:
+            try:
+                secret = path.read_text(encoding="utf-8").strip()
+            except (OSError, ValueError):
+                raise ParameterError(f"client_secret_file {path} cannot be read; name a file of this user's") from None
+            if not secret:
+                raise ParameterError(f"client_secret_file {path} is empty")
+        given = {name: value for name, value in self if value is not None and name != "client_secret_file"}
+        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+        return {**given, **lists, "client_secret": secret}
+
+
 class Settings(_Strict):
     """All settings. Whatever is not safe off this machine is refused: see `check`."""
 
@@ -116,7 +155,7 @@ class Settings(_Strict):
     state: Path | None = None
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     accounts: dict[str, AccountSettings] = Field(default_factory=dict[str, AccountSettings])
-    oidc: dict[str, Any] | None = None
+    oidc: OidcSettings | None = None
 
     def check(self) -> Self:
         """Raise `ParameterError` for what listens off this machine without TLS, and for workers without a file."""
@@ -174,4 +213,5 @@ class Settings(_Strict):
             for name, each in (("http", self.http), ("postgres", self.postgres))
             if each is not None
         }
-        return self.model_copy(update={"sources": sources, "state": place(self.state), **tls})
+        oidc = self.oidc and self.oidc.model_copy(update={"client_secret_file": place(self.oidc.client_secret_file)})
+        return self.model_copy(update={"sources": sources, "state": place(self.state), "oidc": oidc, **tls})
