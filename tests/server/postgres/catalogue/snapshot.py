@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 
 sys.path.append(str(Path(__file__).parent))
-from real_server import real_server
+from real_server import DATABASE, ROLE, real_server
 
 TARGET = Path(__file__).parents[4] / "src/discreet/server/postgres/catalogue/builtin.jsonl.gz"
 ROWS = {
@@ -35,6 +35,7 @@ LEFT_OUT = {
     "pg_proc": ["prosrc", "probin", "prosqlbody", "proargdefaults"],
     "pg_views": ["definition"],
     "pg_settings": ["short_desc", "extra_desc"],
+    "pg_class": ["relfrozenxid", "relminmxid"],
     "pg_database": ["datfrozenxid", "datminmxid"],
 }
 """Columns that are null here: long, or of that server alone."""
@@ -53,6 +54,8 @@ TEXTS = {
     ),
 }
 """What functions of PostgreSQL say of built-in objects."""
+MARKS = {DATABASE: "$database", ROLE: "$role"}
+"""Words that stand for names which differ."""
 NUMBERS = ("oid", "regproc", "regtype", "regclass", "regnamespace", "regoper", "regoperator")
 
 
@@ -92,6 +95,7 @@ def _relation(
         if name in ("pg_proc", "pg_type", "pg_class", "pg_constraint"):
             order = "ORDER BY oid"
         rows = connection.execute(f'SELECT {", ".join(shown)} FROM {schema}."{name}" {order}').fetchall()
+        rows = [[MARKS.get(value, value) if isinstance(value, str) else value for value in row] for row in rows]
     pairs = [list(pair) for pair in zip(columns, types, strict=True)]
     return {"schema": schema, "name": name, "oid": oid, "columns": pairs, "rows": rows}
 
