@@ -25,10 +25,7 @@ _ACL = ["discreet=arwdDxtm/discreet", "=r/discreet"]
 _PUBLIC = 2200
 _AM = "pg_am"
 """A built-in table, of whose rows those of other tables are copies but for what they name."""
-_CLASS, _BIGINT_OPS = 1259, {"bigint": 3124, "text": 3126, "numeric": 3125, "boolean": 424, "date": 3122,
-                             "timestamp without time zone": 3128, "double precision": 3123}  # fmt: skip
-_EQUALS = {"bigint": 410, "text": 98, "numeric": 1752, "boolean": 91, "date": 1093,
-           "timestamp without time zone": 2060, "double precision": 670}  # fmt: skip
+_CLASS, _BTREE = 1259, 403
 _PRECISION: Mapping[str, Mapping[str, int]] = {
     "bigint": {"numeric_precision": 64, "numeric_precision_radix": 2, "numeric_scale": 0},
     "double precision": {"numeric_precision": 53, "numeric_precision_radix": 2},
@@ -60,6 +57,16 @@ class _Template:
         self.constraints = {row["contype"]: row for row in of_am("pg_constraint", "conrelid")}
         self.primary = next(row for row in of_am("pg_index", "indrelid") if row["indisprimary"])
         self.types = types
+        self.classes = {
+            row["opcintype"]: row["oid"]
+            for row in builtin["pg_catalog", "pg_opclass"].named()
+            if row["opcdefault"] and row["opcmethod"] == _BTREE
+        }
+        self.equals = {
+            row["oprleft"]: row["oid"]
+            for row in builtin["pg_catalog", "pg_operator"].named()
+            if row["oprname"] == "=" and row["oprleft"] == row["oprright"]
+        }
 
     def value_type(self, name: str) -> dict[str, Any]:
         """The row of a type as `format_type` names it."""
@@ -156,7 +163,7 @@ class _Adding:
         if relation.path is not None:
             target, index, key = self.primary[relation.path.table]
             number = names.index(relation.path.column) + 1
-            equal = [_EQUALS[relation.columns[number - 1].type]]
+            equal = [self.template.equals[self.template.value_type(relation.columns[number - 1].type)["oid"]]]
             operators = {"conpfeqop": equal, "conppeqop": equal, "conffeqop": equal}
             actions = {"confupdtype": "a", "confdeltype": "a", "confmatchtype": "s", "contype": "f"}
             column, table, referred = (self.quote(part) for part in astuple(relation.path))
@@ -181,7 +188,7 @@ class _Adding:
         kind = self.template.value_type(column.type)
         self.add(
             "pg_index", self.template.primary, indexrelid=index, indrelid=oid, indkey=[number],
-            indcollation=[kind["typcollation"]], indclass=[_BIGINT_OPS[column.type]],
+            indcollation=[kind["typcollation"]], indclass=[self.template.classes[kind["oid"]]],
         )  # fmt: skip
         placed = {"schemaname": relation.schema, "tablename": relation.name}
         within, quoted = f"{self.quote(relation.schema)}.{self.quote(relation.name)}", self.quote(column.name)
