@@ -17,13 +17,17 @@ from discreet.server.postgres.catalogue._lookups import Lookups
 from discreet.server.postgres.catalogue._rows import FIRST, Rows
 from discreet.server.postgres.catalogue._types import canonical, held_as
 
-__all__ = ["SCHEMA", "Database"]
+__all__ = ["ARROW", "SCHEMA", "Database"]
 
 SCHEMA: Mapping[str, str] = {"pg_catalog": "pg", "information_schema": "information", "texts": "texts"}
 """The database's own names for PostgreSQL's schemas, which DuckDB has too, with tables of its own in them."""
 _SECONDS = 0.8
 _MAX_ROWS = 20_000
 _BATCH = 2_048
+_MACROS = (
+    "CREATE MACRO expanded(a) AS list_transform(generate_series(1, len(a)), lambda i: {'x': a[i], 'n': i})",
+    """CREATE MACRO json_text(t) AS '"' || replace(replace(t, '\\', '\\\\'), '"', '\\"') || '"'""",
+)
 _LOCKED = (
     "SET enable_external_access = false",
     "SET autoinstall_known_extensions = false",
@@ -51,7 +55,10 @@ class Database:
             self._connection.execute(f"CREATE SCHEMA {schema}")
         for (schema, name), relation in builtin.items():
             self._load(f'{SCHEMA[schema]}."{name}"', relation, rows.get((schema, name), ()))
-        register(self._connection, Lookups(builtin, rows))
+        self.lookups = Lookups(builtin, rows)
+        register(self._connection, self.lookups)
+        for statement in _MACROS:
+            self._connection.execute(statement)
         for statement in _LOCKED:
             self._connection.execute(statement)
 
@@ -64,7 +71,7 @@ class Database:
         rows += added
         if not rows:
             return
-        values = [pa.array([row.get(name) for row in rows], _ARROW[kind]) for name, kind in kinds.items()]
+        values = [pa.array([row.get(name) for row in rows], ARROW[kind]) for name, kind in kinds.items()]
         loaded = pa.Table.from_arrays(values, list(kinds))
         self._connection.register("loaded", loaded)
         self._connection.execute(f"INSERT INTO {table} SELECT * FROM loaded")
@@ -84,7 +91,7 @@ class Database:
         timer.daemon = True
         timer.start()
         try:
-            reader = cursor.execute(sql).to_arrow_reader(_BATCH)
+            reader = cursor.sql(sql).to_arrow_reader(_BATCH)
             batches, count = list[pa.RecordBatch](), 0
             for batch in reader:
                 batches.append(batch)
@@ -122,4 +129,4 @@ _SCALARS = {
     "TIMESTAMP": pa.timestamp("us"),
     "DATE": pa.date32(),
 }
-_ARROW = _SCALARS | {f"{name}[]": pa.list_(kind) for name, kind in _SCALARS.items()}
+ARROW = _SCALARS | {f"{name}[]": pa.list_(kind) for name, kind in _SCALARS.items()}
