@@ -74,7 +74,7 @@ def read(connection: psycopg.Connection) -> list[dict[str, Any]]:
         "array_agg(format_type(atttypid, NULL) ORDER BY attnum) FROM pg_class c JOIN pg_namespace n "
         "ON n.oid = relnamespace JOIN pg_attribute ON attrelid = c.oid AND attnum > 0 "
         "WHERE nspname IN ('pg_catalog', 'information_schema') AND relkind IN ('r', 'v') "
-        "AND has_table_privilege(c.oid, 'SELECT') GROUP BY 1, 2, 3 ORDER BY 1, 2"
+        "AND has_any_column_privilege(c.oid, 'SELECT') GROUP BY 1, 2, 3 ORDER BY 1, 2"
     ).fetchall()
     known = [_relation(connection, *relation) for relation in relations]
     for name, query in TEXTS.items():

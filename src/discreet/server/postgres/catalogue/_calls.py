@@ -24,16 +24,22 @@ from discreet.server.postgres.catalogue._functions import (
 )
 from discreet.server.postgres.catalogue._nodes import call, only, refuse
 from discreet.server.postgres.catalogue._scopes import Scope, Session
-from discreet.server.postgres.catalogue._types import VECTORS, element, held_as, is_list
+from discreet.server.postgres.catalogue._types import REGISTERED, VECTORS, element, held_as, is_list
 
-__all__ = ["EXPANDED", "Calls", "constant", "known_function"]
+__all__ = ["EXPANDED", "TABLE_FUNCTIONS", "Calls", "constant", "known_function"]
 
 Typed = tuple[exp.Expr, str | None]
 EXPANDED = "an element of an array, with its number"
 """The type of `information_schema._pg_expandarray`: rows of x and n."""
-_INTERNAL = ("array_out", "format_values", "holds", "number_out", "readable",
+_INTERNAL = ("array_out", "format_values", "holds", "number_out", "readable", "setting",
              *(f"{kind}_{way}" for kind in ("regclass", "regtype", "regproc", "regnamespace") for way in ("in", "out"))
              )  # fmt: skip
+TABLE_FUNCTIONS = {
+    "pg_get_keywords": ("texts", "keywords"),
+    "pg_available_extensions": ("pg_catalog", "pg_available_extensions"),
+}
+"""Functions in FROM that are tables here, by schema and name."""
+_MAX_REPLACED = 64
 _SCHEMAS = ("pg_catalog", "information_schema", "")
 
 
@@ -170,7 +176,7 @@ class Calls:
             values.append(value)
             types.append(kind)
         if native.type == "text":
-            values = [value if isinstance(value, exp.Distinct | exp.Order) else as_text(value, kind)
+            values = [as_text(value, kind) if kind in REGISTERED or is_list(kind) else value
                       for value, kind in zip(values, types, strict=True)]  # fmt: skip
         return call(native.name, *values), self._type(native.type, types)
 
@@ -256,7 +262,8 @@ class Calls:
 
     def _array(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         """The first argument, an array, whose first dimension is asked of."""
-        if len(arguments) != 2 or arguments[1] != exp.Literal.number(1):
+        dimension = arguments[-1].this if isinstance(arguments[-1], exp.Cast) else arguments[-1]
+        if len(arguments) != 2 or not isinstance(dimension, exp.Literal) or dimension.name != "1":
             raise refuse("an array of more than one dimension")
         array, kind = self._of.translate(arguments[0], scope)
         if not is_list(kind):
@@ -274,6 +281,12 @@ class Calls:
             raise refuse("_pg_expandarray of anything but one array")
         return call("unnest", call("expanded", self._of.value(arguments[0], scope))), EXPANDED
 
+    def _call_pg_partition_ancestors(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
+        """No rows: no table is a part of another."""
+        for each in arguments:
+            self._of.value(each, scope)
+        return call("unnest", constant(None, "oid[]")), "regclass"
+
     def _call_format(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         pattern, *values = (as_text(*self._of.translate(each, scope)) for each in arguments)
         listed = exp.Cast(this=exp.Array(expressions=values), to=exp.DataType.build("VARCHAR[]", dialect="duckdb"))
@@ -281,7 +294,7 @@ class Calls:
 
     def _call_replace(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         text, old, new = self._three(arguments, scope)
-        if not isinstance(new, exp.Literal) or len(new.name) > 10:
+        if not isinstance(new, exp.Literal) or len(new.name) > _MAX_REPLACED:
             raise refuse("REPLACE by anything but a short constant")
         return call("replace", text, old, new), "text"
 
@@ -328,6 +341,8 @@ class Calls:
         return exp.Paren(this=exp.EQ(this=name, expression=own)), "boolean"
 
     def _call_current_setting(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
+        if arguments and not isinstance(arguments[0], exp.Literal):
+            return call(lookup_name("setting", 1), as_text(*self._of.translate(arguments[0], scope))), "text"
         name = self._constant(arguments[:1])
         if name.lower() in self._session.settings:
             return exp.Literal.string(self._session.settings[name.lower()]), "text"

@@ -38,7 +38,7 @@ def type_name(node: exp.Expr, types: frozenset[str]) -> str:
     if known is not None:
         return known
     if plain.removeprefix("public.").removeprefix("pg_catalog.").removesuffix("[]") in types:
-        return f"null::{plain}"
+        return f"null::{plain.removeprefix('public.')}"
     raise refuse("a cast to this type")
 
 
@@ -47,10 +47,10 @@ def cast(node: exp.Expr, kind: str | None, target: str) -> tuple[exp.Expr, str |
     if target.startswith("null::"):
         if not isinstance(node, exp.Null):
             raise refuse("a cast to this type")
-        return _to(node, "text"), target.removeprefix("null::")
+        return _to(node, target.removeprefix("null::")), target.removeprefix("null::")
     if isinstance(node, exp.Null):
         return _to(node, target), target
-    textual = kind is None or kind == "unknown" or kind in TEXTS or kind.startswith("information_schema.")
+    textual = kind is None or kind == "unknown" or kind in TEXTS
     if target in REGISTERED:
         if textual and target in _NAMED and kind is not None:
             return call(lookup_name(f"{target}_in", 1), node), target

@@ -17,6 +17,7 @@ from discreet.server.postgres.catalogue._parse import parse, reads_catalogue
 from discreet.server.postgres.catalogue._queries import Queries
 from discreet.server.postgres.catalogue._rows import policy_rows
 from discreet.server.postgres.catalogue._scopes import Session, Table
+from discreet.server.postgres.catalogue._types import canonical
 
 __all__ = ["Catalogue"]
 
@@ -45,7 +46,10 @@ class Catalogue:
         settings = {row["name"].lower(): row["setting"] for row in builtin["pg_catalog", "pg_settings"].named()}
         types = [row["typname"] for row in builtin["pg_catalog", "pg_type"].named()]
         self._session = Session(
-            tables={place: Table(each.oid, each.columns) for place, each in builtin.items()},
+            tables={
+                place: Table(each.oid, {name: canonical(kind) or kind for name, kind in each.columns.items()})
+                for place, each in builtin.items()
+            },
             database=database,
             role=role,
             version=_VERSION,

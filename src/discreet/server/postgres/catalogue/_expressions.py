@@ -101,8 +101,9 @@ class Expressions:
             case exp.Escape() if isinstance(node.this, exp.Like | exp.ILike):
                 return self._like(node.this, self.translate(node.expression, scope)[0], scope), "boolean"
             case exp.Is():
-                only(node, "this", "expression")
-                return exp.Is(this=self._boxed(node.this, scope), expression=self.value(node.expression, scope)), "boolean"
+                only(node, "this", "expression", "negate")
+                tested = exp.Is(this=self._boxed(node.this, scope), expression=self.value(node.expression, scope))
+                return exp.Not(this=tested) if node.args.get("negate") else tested, "boolean"
             case exp.DPipe():
                 return self._concatenated(node, scope)
             case _ if isinstance(node, _COMPARED):
@@ -296,10 +297,9 @@ class Expressions:
             raise refuse("a slice of an array")
         only(node, "this", "expressions", "offset", "safe")
         array, kind = self.translate(node.this, scope)
-        place = self.value(node.expressions[0], scope)  # as DuckDB counts less 1, which its writer adds
+        place = self.value(node.expressions[0], scope)
         if kind in VECTORS:
-            place = exp.Add(this=place, expression=exp.Literal.number(1))
-        place = exp.Add(this=_boxed(place), expression=exp.Literal.number(1))
+            place = exp.Add(this=_boxed(place), expression=exp.Literal.number(1))
         return exp.Anonymous(this="list_extract", expressions=[array, place]), element(kind)
 
 

@@ -91,8 +91,6 @@ CONSTANTS: Mapping[str, tuple[str, Any]] = {
     "pg_is_other_temp_schema": ("boolean", False),
     "pg_my_temp_schema": ("oid", 0),
     "pg_relation_is_publishable": ("boolean", False),
-    "pg_relation_size": _ZERO,
-    "pg_table_size": _ZERO,
     "pg_tablespace_location": ("text", ""),
     "pg_tablespace_size": _ZERO,
     "pg_total_relation_size": _ZERO,
@@ -115,7 +113,7 @@ NULLS: Mapping[str, str] = {
 }
 """Functions of objects that a policy does not have."""
 _VISIBLE = ("collation", "conversion", "opclass", "operator", "opfamily", "ts_config", "ts_dict", "ts_parser",
-            "ts_template")  # fmt: skip
+            "ts_template", "statistics_obj")  # fmt: skip
 _OID, _TEXT = "oid", "text"
 LOOKED_UP: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "array_out": ("text", (("text[]",),)),
@@ -136,7 +134,9 @@ LOOKED_UP: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "pg_get_indexdef": ("text", ((_OID,), (_OID, "bigint", "boolean"))),
     "pg_get_userbyid": ("name", ((_OID,),)),
     "pg_size_pretty": ("text", (("bigint",),)),
+    "pg_relation_size": ("bigint", ((_OID,),)),
     "pg_table_is_visible": ("boolean", ((_OID,),)),
+    "pg_table_size": ("bigint", ((_OID,),)),
     "pg_type_is_visible": ("boolean", ((_OID,),)),
     "quote_ident": ("text", ((_TEXT,),)),
     "quote_literal": ("text", ((_TEXT,),)),
@@ -149,6 +149,7 @@ LOOKED_UP: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "regproc_out": ("text", ((_OID,),)),
     "regtype_in": ("regtype", ((_TEXT,),)),
     "regtype_out": ("text", ((_OID,),)),
+    "setting": ("text", ((_TEXT,),)),
     "shobj_description": ("text", ((_OID, _TEXT),)),
     "to_regclass": ("regclass", ((_TEXT,),)),
     "to_regproc": ("regproc", ((_TEXT,),)),
@@ -190,6 +191,7 @@ def register(connection: duckdb.DuckDBPyConnection, lookups: Lookups) -> None:
     methods: dict[str, Callable[..., Any]] = {
         "array_to_string": lambda values, separator, null=None: lookups.array_to_string(values, separator, null),
         "format_values": lookups.format,
+        "pg_relation_size": lookups.pg_table_size,
         "quote_ident": lookups.quoted_name,
         "shobj_description": lookups.obj_description,
         **{f"pg_{kind}_is_visible": partial(lookups.is_visible, kind) for kind in _VISIBLE},

@@ -16,14 +16,16 @@ _PATH = ("pg_catalog", "public")
 _ARRAY_PART = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,{}"]+))\s*(?:,|\Z)')
 _NAME_PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^\s".]+))\s*(\.|\Z)')
 _ENCODINGS = {0: "SQL_ASCII", 6: "UTF8", 8: "LATIN1"}
+_PAGE = 8192
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
 _SYNONYMS = {
     "int": "integer", "int2": "smallint", "int4": "integer", "int8": "bigint", "float4": "real", "bool": "boolean",
     "float8": "double precision", "float": "double precision", "varchar": "character varying", "char": "character",
     "timestamp": "timestamp without time zone", "timestamptz": "timestamp with time zone",
     "time": "time without time zone", "timetz": "time with time zone", "decimal": "numeric", "bpchar": "character",
-    "bit": "bit", "varbit": "bit varying",
+    "bit": "bit", "varbit": "bit varying", "numeric": "numeric", "interval": "interval",
 }  # fmt: skip
+_PLAIN = re.compile(r"[a-z_][a-z0-9_$]*\Z")
 _LENGTHS = {"character varying", "character"}
 
 
@@ -78,6 +80,7 @@ class Lookups:
             (row["attrelid"], row["attnum"]): row["attname"]
             for row in every("pg_attribute")
         }
+        self._settings = {row["name"]: row["setting"] for row in every("pg_settings")}
         self._readable = {each.oid for each in builtin.values()}
 
     def _visible(self, place: tuple[str, str] | None, names: Mapping[tuple[str, str], Any] | None = None) -> bool | None:
@@ -101,7 +104,7 @@ class Lookups:
 
     def is_visible(self, kind: str, oid: int | None) -> bool | None:
         """What pg_collation_is_visible and its kin say: `kind` is the word in their names."""
-        return None if oid is None else self._visible(self._others[kind].get(oid))
+        return None if oid is None else self._visible(self._others.get(kind, {}).get(oid))
 
     def _format(self, oid: int, row: Mapping[str, Any]) -> str:
         """The name of a type as SQL writes it, with its schema where that is needed."""
@@ -111,7 +114,8 @@ class Lookups:
                 return f"{self._format(row['typelem'], of)}[]"
         schema, name = self._schemas[row["typnamespace"]], row["typname"]
         if schema == "pg_catalog":
-            return {"char": '"char"'}.get(name) or _SYNONYMS.get(name) or self.quote_ident(name)
+            shown = {"char": '"char"'}.get(name) or _SYNONYMS.get(name, name)
+            return shown if _PLAIN.match(name) else self.quote_ident(name)
         hidden = schema not in _PATH or any(
             other["typname"] == name and self._schemas[other["typnamespace"]] == "pg_catalog"
             for other in (self._types.values() if schema == "public" else ())
@@ -259,16 +263,29 @@ class Lookups:
     def col_description(self, oid: int | None, column: int | None) -> str | None:
         return self._comments.get((1259, oid, column)) if column else None
 
-    def pg_get_indexdef(self, oid: int | None, column: int | None = 0, _pretty: bool | None = None) -> str | None:  # noqa: FBT001
+    def pg_get_indexdef(self, oid: int | None, column: int | None = 0, pretty: bool | None = None) -> str | None:  # noqa: FBT001
         if oid is None or column is None:
             return None
         if column:
             name = self._index_columns.get((oid, column)) if oid in self._definitions["index"] else None
             return None if name is None else self.quote_ident(name)
-        return self._definitions["index"].get(oid)
+        text = self._definitions["index"].get(oid)
+        if pretty and text is not None and self.pg_table_is_visible(oid):
+            return re.sub(r' ON (?:public|pg_catalog)\.', " ON ", text, count=1)
+        return text
+
+    def pg_table_size(self, oid: int | None) -> int | None:
+        """The size in bytes: tables are empty, and an empty index has a page."""
+        if oid is None or oid not in self._classes:
+            return None
+        return _PAGE if oid in self._definitions["index"] else 0
 
     def pg_get_constraintdef(self, oid: int | None, _pretty: bool | None = None) -> str | None:  # noqa: FBT001
         return None if oid is None else self._definitions["constraint"].get(oid)
+
+    def setting(self, name: str | None) -> str | None:
+        """A setting as it comes."""
+        return None if name is None else self._settings.get(name)
 
     def signature(self, part: str, oid: int | None) -> str | None:
         """Arguments, identity_arguments or result of a function."""

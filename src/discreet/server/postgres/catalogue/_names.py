@@ -56,8 +56,6 @@ def _strength(node: exp.Expr) -> tuple[int, str]:
             return 2, function_name(node) or node.expression.name
         case exp.Anonymous():
             return 2, node.name.lower()
-        case exp.Boolean():
-            return 1, "bool"
         case exp.Trim():
             return 2, {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or ""), "btrim")
         case _:

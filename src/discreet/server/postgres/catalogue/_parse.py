@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlglot import Token, TokenType, exp
+from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
 from discreet.query.parse._parser import foreign_grammar, unlogged
-from discreet.server.postgres.catalogue._calls import function_name, known_function
+from discreet.server.postgres.catalogue._calls import TABLE_FUNCTIONS, function_name, known_function
 from discreet.server.postgres.catalogue._nodes import fold
 
 __all__ = ["parse", "reads_catalogue"]
@@ -24,8 +24,11 @@ _STEPS_PER_TOKEN = 8
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _BEGINNINGS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.VALUES)
+_PARSER = foreign_grammar("postgres").parser
+_DIALECT = Dialect.get_or_raise("postgres")
+vars(_DIALECT)["INDEX_OFFSET"] = 0  # of this instance alone: places in arrays are left as they are written
 _TOO_LARGE = "the query of the catalogue is too large; ask for less at once"
-_REGISTERED = ("REGCLASS", "REGTYPE", "REGPROC", "REGNAMESPACE")
+_REGISTERED = ("REGCLASS", "REGTYPE", "REGPROC", "REGNAMESPACE", "OID")
 
 
 def parse(text: str, parameters: Sequence[Any] = ()) -> exp.Query | None:
@@ -36,13 +39,12 @@ def parse(text: str, parameters: Sequence[Any] = ()) -> exp.Query | None:
     """
     if len(text) > _MAX_LENGTH:
         return None
-    grammar = foreign_grammar("postgres")
     try:
         with unlogged():
-            tokens = grammar.dialect.tokenize(text)
+            tokens = _DIALECT.tokenize(text)
             if not tokens or tokens[0].token_type not in _BEGINNINGS or not _is_small(tokens):
                 return None
-            parser = grammar.parser(dialect=grammar.dialect)
+            parser = _PARSER(dialect=_DIALECT)
             parser.steps = _STEPS_PER_TOKEN * len(tokens) + 1_000
             statements = [each for each in parser.parse(_typed(tokens), text) if each is not None]
         if len(statements) != 1 or not isinstance(statements[0], exp.Query | exp.Subquery):
@@ -121,4 +123,4 @@ def reads_catalogue(query: exp.Expr, tables: Mapping[tuple[str, str], Any]) -> b
     if own:
         return True
     calls = [name for each in query.find_all(exp.Anonymous) if (name := function_name(each)) is not None]
-    return all(known_function(name) for name in calls)
+    return all(known_function(name) or name in TABLE_FUNCTIONS or name == "all" for name in calls)

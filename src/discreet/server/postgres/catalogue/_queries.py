@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.server.postgres.catalogue._calls import function_name
+from discreet.server.postgres.catalogue._calls import TABLE_FUNCTIONS, function_name
 from discreet.server.postgres.catalogue._database import SCHEMA
 from discreet.server.postgres.catalogue._expressions import Expressions
 from discreet.server.postgres.catalogue._names import output_name
@@ -16,8 +16,6 @@ from discreet.server.postgres.catalogue._scopes import Item, Scope, Session, Sou
 
 __all__ = ["Queries"]
 
-_TABLES_OF_FUNCTIONS = {"pg_get_keywords": ("texts", "keywords"), "pg_available_extensions": ("pg_catalog", "pg_available_extensions")}
-_EMPTY = {"pg_partition_ancestors": "regclass", "pg_partition_tree": "regclass"}
 _CALLER = {"pg_roles": "rolname", "pg_user": "usename", "enabled_roles": "role_name"}
 """Where the caller's role stands, and the column that names it."""
 _OPEN = "$role"
@@ -208,6 +206,8 @@ class Queries:
                 return self._function(node.this, node, scope, numbered=False)
             case exp.Table():
                 return self._table(node, scope)
+            case exp.Subquery() if isinstance(node.this, exp.Table | exp.Subquery) and not node.alias:
+                return self._joined(node, scope)
             case exp.Subquery():
                 only(node, "this", "alias")
                 query, items = self.query(node.this, scope)
@@ -234,8 +234,21 @@ class Queries:
             case _:
                 raise refuse(f"{type(node).__name__.upper()} in FROM")
 
+    def _joined(self, node: exp.Subquery, scope: Scope) -> exp.Expr:
+        """Relations that are joined in parentheses."""
+        only(node, "this", "joins")
+        made = exp.Subquery(this=self._source(node.this, scope))
+        made.set("joins", [self._join(each, scope) for each in node.args.get("joins") or ()])
+        return made
+
     def _table(self, node: exp.Table, scope: Scope) -> exp.Expr:
-        only(node, "this", "db", "alias", "only")
+        only(node, "this", "db", "alias", "only", "joins")
+        joins = node.args.get("joins")
+        if joins:
+            node.set("joins", None)
+            made = self._table(node, scope)
+            made.set("joins", [self._join(each, scope) for each in joins])
+            return made
         schema, name = node.db, node.name
         alias = node.args.get("alias")
         named = alias.name if alias else name
@@ -282,24 +295,20 @@ class Queries:
         alias = place.args.get("alias")
         named = alias.name if alias else name
         columns = [column.name for column in alias.args.get("columns") or ()] if alias else []
-        if name in _TABLES_OF_FUNCTIONS:
+        if name in TABLE_FUNCTIONS:
             if function_name(node) is None or (node.expression if isinstance(node, exp.Dot) else node).expressions:
                 raise refuse(f"an argument of {name}")
-            schema, relation = _TABLES_OF_FUNCTIONS[name]
+            schema, relation = TABLE_FUNCTIONS[name]
             table = self._session.tables[schema, relation]
             items = _renamed(tuple(Item(each, kind) for each, kind in table.columns.items()), columns)
             scope.sources.append(Source(named, items))
             held = exp.Table(this=exp.to_identifier(relation, quoted=True), db=exp.to_identifier(SCHEMA[schema], quoted=True))
             held.set("alias", _alias(named, columns))
             return held
-        if name in _EMPTY:
-            value, kind = exp.Null(), _EMPTY[name]
-            query = exp.Select(expressions=[_aliased(value, "x")]).where("false", copy=False)
-        else:
-            value, kind = self._expressions.translate(node, scope)
-            if name == "generate_series":
-                value = call("unnest", value)
-            query = exp.Select(expressions=[_aliased(value, "x")])
+        value, kind = self._expressions.translate(node, scope)
+        if name == "generate_series":
+            value = call("unnest", value)
+        query: exp.Query = exp.Select(expressions=[_aliased(value, "x")])
         items = (Item(columns[0] if columns else named, kind),)
         if numbered:
             number = call("row_number")

@@ -25,7 +25,9 @@ _ACL = ["discreet=arwdDxtm/discreet", "=r/discreet"]
 _PUBLIC = 2200
 _AM = "pg_am"
 """A built-in table, of whose rows those of other tables are copies but for what they name."""
-_CLASS, _BTREE = 1259, 403
+_CLASSES, _CONSTRAINTS, _BTREE = 1259, 2606, 403
+_COUNTERS = ("pg_stat_all_tables", "pg_stat_user_tables", "pg_statio_all_tables", "pg_statio_user_tables")
+"""Views of what was read and written, which is nothing."""
 _PRECISION: Mapping[str, Mapping[str, int]] = {
     "bigint": {"numeric_precision": 64, "numeric_precision_radix": 2, "numeric_scale": 0},
     "double precision": {"numeric_precision": 53, "numeric_precision_radix": 2},
@@ -57,6 +59,10 @@ class _Template:
         self.constraints = {row["contype"]: row for row in of_am("pg_constraint", "conrelid")}
         self.primary = next(row for row in of_am("pg_index", "indrelid") if row["indisprimary"])
         self.types = types
+        self.counters = {
+            name: {column: 0 for column, kind in builtin["pg_catalog", name].columns.items() if kind == "bigint"}
+            for name in _COUNTERS
+        }
         self.classes = {
             row["opcintype"]: row["oid"]
             for row in builtin["pg_catalog", "pg_opclass"].named()
@@ -117,21 +123,23 @@ class _Adding:
             "pg_class", copy.table, oid=oid, reltype=row_type, relnatts=len(relation.columns), **named, **empty,
             relhasindex=relation.key is not None, relhastriggers=self._has_triggers(relation),
         )  # fmt: skip
+        for name, zeros in copy.counters.items():
+            self.add(name, zeros, relid=oid, schemaname=relation.schema, relname=relation.name)
         placed = {"typnamespace": schema, "typowner": OWNER}
         self.add(
             "pg_type", copy.row_type, oid=row_type, typname=relation.name, typrelid=oid, typarray=array_type, **placed
         )
         self.add("pg_type", copy.array_type, oid=array_type, typname=f"_{relation.name}", typelem=row_type, **placed)
+        for row in sorted(copy.attributes.values(), key=lambda row: row["attnum"]):
+            if row["attnum"] < 0:
+                self.add("pg_attribute", row, attrelid=oid)
         for number, column in enumerate(relation.columns, 1):
             self._attribute(oid, number, column, required=column.required)
             if column.comment:
-                comment = {"objoid": oid, "classoid": _CLASS, "objsubid": number}
+                comment = {"objoid": oid, "classoid": _CLASSES, "objsubid": number}
                 self.add("pg_description", comment, description=column.comment)
-        for name, row in copy.attributes.items():
-            if row["attnum"] < 0:
-                self.add("pg_attribute", row, attrelid=oid, attname=name)
         if relation.comment:
-            comment = {"objoid": oid, "classoid": _CLASS, "objsubid": 0}
+            comment = {"objoid": oid, "classoid": _CLASSES, "objsubid": 0}
             self.add("pg_description", comment, description=relation.comment)
         self._constraints(oid, schema, relation)
         self._information(relation)
@@ -174,6 +182,8 @@ class _Adding:
             )  # fmt: skip
             used = {"column_name": relation.path.column, "position_in_unique_constraint": 1}
             self._key_usage(relation, name, **used)
+            needs = {"classid": _CONSTRAINTS, "objid": self.next - 1, "objsubid": 0, "deptype": "n"}
+            self.add("pg_depend", needs, refclassid=_CLASSES, refobjid=index, refobjsubid=0)
 
     def _constraint(self, template: Mapping[str, Any], text: str, **changed: Any) -> None:
         oid = self.number()
@@ -207,7 +217,7 @@ class _Adding:
     def _information(self, relation: Relation) -> None:
         where = {"table_catalog": self.database, "table_schema": relation.schema, "table_name": relation.name}
         self.add(
-            "information_schema.tables", where, table_type="BASE TABLE", is_insertable_into="NO", is_typed="NO"
+            "information_schema.tables", where, table_type="BASE TABLE", is_insertable_into="YES", is_typed="NO"
         )
         granted = {"grantor": "discreet", "grantee": "PUBLIC", "privilege_type": "SELECT"}
         self.add(
@@ -224,7 +234,7 @@ class _Adding:
             self.add(
                 "information_schema.columns", where, column_name=column.name, ordinal_position=number,
                 is_nullable="NO" if column.required else "YES", udt_name=_UDT.get(column.type, column.type),
-                dtd_identifier=str(number), is_updatable="NO", **kind, **never, **_PRECISION.get(column.type, {}),
+                dtd_identifier=str(number), is_updatable="YES", **kind, **never, **_PRECISION.get(column.type, {}),
             )  # fmt: skip
 
 

@@ -22,7 +22,6 @@ _HELD: Mapping[str, str] = {
     "timestamp without time zone": "TIMESTAMP",
     "timestamp with time zone": "TIMESTAMPTZ",
     "interval": "VARCHAR",
-    "information_schema.cardinal_number": "INTEGER",
     "oidvector": "BIGINT[]",
     "int2vector": "BIGINT[]",
 }
@@ -49,10 +48,11 @@ _OTHER_NAMES = {
     "char": "character",
     "timestamp": "timestamp without time zone",
     "timestamptz": "timestamp with time zone",
-    "sql_identifier": "information_schema.sql_identifier",
-    "character_data": "information_schema.character_data",
-    "cardinal_number": "information_schema.cardinal_number",
-    "yes_or_no": "information_schema.yes_or_no",
+    "sql_identifier": "name",  # the domains of information_schema go by the types below them
+    "character_data": "character varying",
+    "cardinal_number": "integer",
+    "yes_or_no": "character varying",
+    "time_stamp": "timestamp with time zone",
 }
 _KNOWN = {
     *_HELD, *NUMBERED, *TEXTS, *_OTHER_NAMES.values(), "xid", "cid", "inet", "aclitem", "pg_node_tree", "anyarray",
