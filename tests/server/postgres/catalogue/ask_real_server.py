@@ -16,7 +16,7 @@ from discreet.policy import load_policy
 
 sys.path.append(str(Path(__file__).parent))
 from real_server import real_server
-from recorded import HERE, OBJECTS, POLICY, Recorded, normal, recorded
+from recorded import HERE, OBJECTS, POLICY, Recorded, compact, normal, recorded
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
             stored.setdefault(query.client, {})[query.number] = answer
     (HERE / "answers").mkdir(exist_ok=True)
     for client, answers in stored.items():
-        lines = ",\n".join(f'"{number}": {json.dumps(answer, ensure_ascii=False)}' for number, answer in answers.items())
+        lines = ",\n".join(f'"{number}": {json.dumps(compact(answer), ensure_ascii=False)}' for number, answer in answers.items())
         (HERE / "answers" / f"{client}.json").write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 

@@ -32,7 +32,7 @@ ROWS = {
 }
 """The relations whose rows are taken; of all others the columns alone."""
 LEFT_OUT = {
-    "pg_proc": ["prosrc", "probin", "prosqlbody", "proargdefaults"],
+    "pg_proc": ["prosrc", "probin", "prosqlbody"],
     "pg_views": ["definition"],
     "pg_settings": ["short_desc", "extra_desc"],
     "pg_class": ["relfrozenxid", "relminmxid"],
@@ -48,10 +48,7 @@ TEXTS = {
     "index_texts": "SELECT indexrelid::int8 AS oid, pg_get_indexdef(indexrelid) AS definition FROM pg_index ORDER BY 1",
     "constraint_texts": "SELECT oid::int8 AS oid, pg_get_constraintdef(oid) AS definition FROM pg_constraint ORDER BY 1",
     "keywords": "SELECT word::text, catcode::text, barelabel, catdesc, baredesc FROM pg_get_keywords() ORDER BY 1",
-    "expression_texts": (
-        "SELECT adrelid::int8 AS oid, adnum::int8 AS number, pg_get_expr(adbin, adrelid) AS definition FROM pg_attrdef "
-        "ORDER BY 1, 2"
-    ),
+    "settings": "SELECT name, current_setting(name) AS shown FROM pg_settings ORDER BY name",
 }
 """What functions of PostgreSQL say of built-in objects."""
 MARKS = {DATABASE: "$database", ROLE: "$role"}
@@ -59,12 +56,12 @@ MARKS = {DATABASE: "$database", ROLE: "$role"}
 NUMBERS = ("oid", "regproc", "regtype", "regclass", "regnamespace", "regoper", "regoperator")
 
 
-def main() -> None:
+def write(target: Path) -> None:
+    """Write the snapshot of a new server."""
     with real_server(None) as connection:
         lines = [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in read(connection)]
-    with TARGET.open("wb") as file, gzip.GzipFile(fileobj=file, mode="wb", compresslevel=9, mtime=0, filename="") as out:
+    with target.open("wb") as file, gzip.GzipFile(fileobj=file, mode="wb", compresslevel=9, mtime=0, filename="") as out:
         out.write("\n".join(lines).encode())
-    print(f"{TARGET.name}: {len(lines)} relations, {TARGET.stat().st_size:,} bytes")
 
 
 def read(connection: psycopg.Connection) -> list[dict[str, Any]]:
@@ -105,6 +102,8 @@ def _shown(name: str, column: str, kind: str) -> str:
     quoted = f'"{column}"'
     if column in LEFT_OUT.get(name, ()):
         return "NULL"
+    if column == "proargdefaults":
+        return f"pg_get_expr({quoted}, 0)"
     if kind in ("boolean", "smallint", "integer", "bigint", "real", "double precision", "text"):
         return quoted
     if kind in NUMBERS:
@@ -120,4 +119,5 @@ def _shown(name: str, column: str, kind: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    write(TARGET)
+    print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes")

@@ -276,6 +276,12 @@ class Calls:
         high = exp.Add(this=call("len", array), expression=exp.Literal.number(low - 1))
         return call("unnest", call("generate_series", exp.Literal.number(low), high)), "integer"
 
+    def _call_generate_series(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
+        if len(arguments) != 2:
+            raise refuse("generate_series of anything but two numbers")
+        ends = [self._of.translate(each, scope) for each in arguments]
+        return call("unnest", call("generate_series", *(cast(*end, "bigint")[0] for end in ends))), ends[0][1]
+
     def _call__pg_expandarray(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         if len(arguments) != 1:
             raise refuse("_pg_expandarray of anything but one array")
@@ -286,6 +292,13 @@ class Calls:
         for each in arguments:
             self._of.value(each, scope)
         return call("unnest", constant(None, "oid[]")), "regclass"
+
+    def _call_pg_get_expr(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
+        """The text of an expression, as which the catalogue holds it."""
+        if len(arguments) not in (2, 3):
+            raise QueryError("function pg_get_expr takes 2 or 3 arguments")
+        values = [self._of.value(each, scope) for each in arguments]
+        return values[0], "text"
 
     def _call_format(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         pattern, *values = (as_text(*self._of.translate(each, scope)) for each in arguments)

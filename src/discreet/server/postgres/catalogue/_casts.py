@@ -61,7 +61,7 @@ def cast(node: exp.Expr, kind: str | None, target: str) -> tuple[exp.Expr, str |
     if is_list(target):
         if kind == "unknown":
             return literal_array(node, element(target) or "text"), target
-        return _to(node, target), target
+        return _to(_named(node, kind) if element(target) in TEXTS else node, target), target
     if target in NUMBERED and kind in NUMBERED:
         return node, target
     return _to(node, target), target
@@ -82,8 +82,13 @@ def as_text(node: exp.Expr, kind: str | None) -> exp.Expr:
     if kind in VECTORS:
         return call("array_to_string", _to(node, "text[]"), exp.Literal.string(" "))
     if is_list(kind):
-        return call(lookup_name("array_out", 1), _to(node, "text[]"))
+        return call(lookup_name("array_out", 1), _to(_named(node, kind), "text[]"))
     return _to(node, "text")
+
+
+def _named(node: exp.Expr, kind: str | None) -> exp.Expr:
+    """An array of objects' numbers as one of their names; any other as it is."""
+    return call(f"{element(kind)}_names", node) if element(kind) in _NAMED else node
 
 
 def literal_array(node: exp.Expr, kind: str) -> exp.Expr:

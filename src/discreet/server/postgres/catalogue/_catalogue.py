@@ -43,7 +43,7 @@ class Catalogue:
             "regproc": lookups.regproc_out,
             "regnamespace": lookups.regnamespace_out,
         }
-        settings = {row["name"].lower(): row["setting"] for row in builtin["pg_catalog", "pg_settings"].named()}
+        settings = {row["name"].lower(): row["shown"] for row in builtin["texts", "settings"].named()}
         types = [row["typname"] for row in builtin["pg_catalog", "pg_type"].named()]
         self._session = Session(
             tables={

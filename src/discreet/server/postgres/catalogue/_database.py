@@ -25,6 +25,10 @@ _SECONDS = 0.8
 _MAX_ROWS = 20_000
 _BATCH = 2_048
 _MACROS = (
+    *(
+        f"CREATE MACRO {kind}_names(a) AS list_transform(a, lambda i: lookup_{kind}_out_1(i))"
+        for kind in ("regclass", "regtype", "regproc", "regnamespace")
+    ),
     "CREATE MACRO expanded(a) AS list_transform(generate_series(1, len(a)), lambda i: {'x': a[i], 'n': i})",
     """CREATE MACRO json_text(t) AS '"' || replace(replace(t, '\\', '\\\\'), '"', '\\"') || '"'""",
 )

@@ -50,7 +50,6 @@ NATIVE: Mapping[str, Native] = {
     "count": Native("count", "bigint"),
     "dense_rank": Native("dense_rank", "bigint", 0, 0),
     "every": Native("bool_and", "boolean"),
-    "generate_series": Native("generate_series", "integer", 2, 2),
     "greatest": Native("greatest", FIRST, 1, 16),
     "least": Native("least", FIRST, 1, 16),
     "left": Native("left", "text", 2, 2),
@@ -97,7 +96,6 @@ CONSTANTS: Mapping[str, tuple[str, Any]] = {
 }
 """Functions with one answer for all arguments, with its type. Sizes are none: tables look empty."""
 NULLS: Mapping[str, str] = {
-    "pg_get_expr": "text",  # of defaults and the like, which tables here have not
     "pg_get_function_sqlbody": "text",
     "pg_get_functiondef": "text",
     "pg_get_partition_constraintdef": "text",

@@ -23,9 +23,8 @@ _SYNONYMS = {
     "float8": "double precision", "float": "double precision", "varchar": "character varying", "char": "character",
     "timestamp": "timestamp without time zone", "timestamptz": "timestamp with time zone",
     "time": "time without time zone", "timetz": "time with time zone", "decimal": "numeric", "bpchar": "character",
-    "bit": "bit", "varbit": "bit varying", "numeric": "numeric", "interval": "interval",
+    "bit": "bit", "varbit": "bit varying", "numeric": "numeric", "interval": "interval", "json": "json",
 }  # fmt: skip
-_PLAIN = re.compile(r"[a-z_][a-z0-9_$]*\Z")
 _LENGTHS = {"character varying", "character"}
 
 
@@ -80,7 +79,7 @@ class Lookups:
             (row["attrelid"], row["attnum"]): row["attname"]
             for row in every("pg_attribute")
         }
-        self._settings = {row["name"]: row["setting"] for row in every("pg_settings")}
+        self._settings = {row["name"]: row["shown"] for row in every("settings", "texts")}
         self._readable = {each.oid for each in builtin.values()}
 
     def _visible(self, place: tuple[str, str] | None, names: Mapping[tuple[str, str], Any] | None = None) -> bool | None:
@@ -114,8 +113,7 @@ class Lookups:
                 return f"{self._format(row['typelem'], of)}[]"
         schema, name = self._schemas[row["typnamespace"]], row["typname"]
         if schema == "pg_catalog":
-            shown = {"char": '"char"'}.get(name) or _SYNONYMS.get(name, name)
-            return shown if _PLAIN.match(name) else self.quote_ident(name)
+            return {"char": '"char"'}.get(name) or _SYNONYMS.get(name) or self.quote_ident(name)
         hidden = schema not in _PATH or any(
             other["typname"] == name and self._schemas[other["typnamespace"]] == "pg_catalog"
             for other in (self._types.values() if schema == "public" else ())

@@ -23,7 +23,11 @@ def shaped(table: pa.Table, items: Sequence[Item], shown: Mapping[str, Callable[
         kind = item.type or _inferred(column.type)
         kind = "text" if kind == "unknown" else "text[]" if kind == "unknown[]" else kind
         values = column
-        if kind in shown:
+        if kind.removesuffix("[]") in shown and kind.endswith("[]"):
+            name = shown[kind.removesuffix("[]")]
+            named = [None if each is None else [name(number) for number in each] for each in column.to_pylist()]
+            values = pa.chunked_array([pa.array(named, pa.list_(pa.string()))])
+        elif kind in shown:
             values = pa.chunked_array([pa.array([shown[kind](each) for each in column.to_pylist()], pa.string())])
         elif (wanted := ARROW[held_as(kind)]) != column.type:
             values = column.cast(wanted)

@@ -196,6 +196,12 @@ class Queries:
 
     def _source(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         """What stands in FROM; its columns join the scope."""
+        joins = node.args.get("joins")
+        if joins:
+            node.set("joins", None)
+            made = self._source(node, scope)
+            made.set("joins", [self._join(each, scope) for each in joins])
+            return made
         match node:
             case exp.Table() if isinstance(node.this, exp.Anonymous):
                 only(node, "this", "db", "alias", "ordinality")
@@ -207,7 +213,7 @@ class Queries:
             case exp.Table():
                 return self._table(node, scope)
             case exp.Subquery() if isinstance(node.this, exp.Table | exp.Subquery) and not node.alias:
-                return self._joined(node, scope)
+                return self._nested(node, scope)
             case exp.Subquery():
                 only(node, "this", "alias")
                 query, items = self.query(node.this, scope)
@@ -234,21 +240,13 @@ class Queries:
             case _:
                 raise refuse(f"{type(node).__name__.upper()} in FROM")
 
-    def _joined(self, node: exp.Subquery, scope: Scope) -> exp.Expr:
-        """Relations that are joined in parentheses."""
-        only(node, "this", "joins")
-        made = exp.Subquery(this=self._source(node.this, scope))
-        made.set("joins", [self._join(each, scope) for each in node.args.get("joins") or ()])
-        return made
+    def _nested(self, node: exp.Subquery, scope: Scope) -> exp.Expr:
+        """What stands in FROM within parentheses."""
+        only(node, "this")
+        return exp.Subquery(this=self._source(node.this, scope))
 
     def _table(self, node: exp.Table, scope: Scope) -> exp.Expr:
-        only(node, "this", "db", "alias", "only", "joins")
-        joins = node.args.get("joins")
-        if joins:
-            node.set("joins", None)
-            made = self._table(node, scope)
-            made.set("joins", [self._join(each, scope) for each in joins])
-            return made
+        only(node, "this", "db", "alias", "only")
         schema, name = node.db, node.name
         alias = node.args.get("alias")
         named = alias.name if alias else name
@@ -306,8 +304,6 @@ class Queries:
             held.set("alias", _alias(named, columns))
             return held
         value, kind = self._expressions.translate(node, scope)
-        if name == "generate_series":
-            value = call("unnest", value)
         query: exp.Query = exp.Select(expressions=[_aliased(value, "x")])
         items = (Item(columns[0] if columns else named, kind),)
         if numbered:

@@ -116,7 +116,7 @@ class _Adding:
 
     def relation(self, relation: Relation) -> None:
         copy, schema = self.template, self.schema(relation.schema)
-        oid, row_type, array_type = self.number(), self.number(), self.number()
+        oid, array_type, row_type = self.number(), self.number(), self.number()
         named = {"relname": relation.name, "relnamespace": schema, "relfilenode": oid, "relacl": _ACL}
         empty = {"relpages": 0, "reltuples": -1.0, "relallvisible": 0, "relallfrozen": 0, "relreplident": "d"}
         self.add(
