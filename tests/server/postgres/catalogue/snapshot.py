@@ -25,12 +25,14 @@ ROWS = {
     ),
     "pg_catalog": (
         "pg_aggregate pg_am pg_attribute pg_auth_members pg_available_extensions pg_cast pg_class pg_collation "
-        "pg_constraint pg_conversion pg_database pg_description pg_extension pg_group pg_index pg_indexes pg_language "
+        "pg_constraint pg_conversion pg_database pg_depend pg_description pg_extension pg_group pg_index pg_indexes pg_language "
         "pg_namespace pg_opclass pg_operator pg_opfamily pg_proc pg_range pg_roles pg_settings pg_tables "
         "pg_tablespace pg_ts_config pg_ts_dict pg_ts_parser pg_ts_template pg_type pg_user pg_views"
     ),
 }
 """The relations whose rows are taken; of all others the columns alone."""
+SOME = {"pg_depend": "WHERE deptype = 'e'"}
+"""What belongs to an extension; all else depends on what no client asks."""
 LEFT_OUT = {
     "pg_proc": ["prosrc", "probin", "prosqlbody"],
     "pg_views": ["definition"],
@@ -91,7 +93,7 @@ def _relation(
         order = "ORDER BY name" if name == "pg_settings" else "ORDER BY 1, 2" if len(columns) > 1 else ""
         if name in ("pg_proc", "pg_type", "pg_class", "pg_constraint"):
             order = "ORDER BY oid"
-        rows = connection.execute(f'SELECT {", ".join(shown)} FROM {schema}."{name}" {order}').fetchall()
+        rows = connection.execute(f'SELECT {", ".join(shown)} FROM {schema}."{name}" {SOME.get(name, "")} {order}').fetchall()
         rows = [[MARKS.get(value, value) if isinstance(value, str) else value for value in row] for row in rows]
     pairs = [list(pair) for pair in zip(columns, types, strict=True)]
     return {"schema": schema, "name": name, "oid": oid, "columns": pairs, "rows": rows}
