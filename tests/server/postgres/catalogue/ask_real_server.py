@@ -1,6 +1,6 @@
 """Write what a real server answers to each recorded query.
 
-    python tests/server/postgres/catalogue/ask_real_server.py
+python tests/server/postgres/catalogue/ask_real_server.py
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def main() -> None:
             stored.setdefault(query.client, {})[query.number] = answer
     (HERE / "answers").mkdir(exist_ok=True)
     for client, answers in stored.items():
-        lines = ",\n".join(f'"{number}": {json.dumps(compact(answer), ensure_ascii=False)}' for number, answer in answers.items())
+        lines = ",\n".join(
+            f'"{number}": {json.dumps(compact(answer), ensure_ascii=False)}' for number, answer in answers.items()
+        )
         (HERE / "answers" / f"{client}.json").write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 
@@ -46,7 +48,7 @@ def ask(connection: psycopg.Connection, query: Recorded, names: dict[int, str], 
             )
             if cursor.status != psycopg.pq.ExecStatus.TUPLES_OK:
                 state = cursor.error_field(psycopg.pq.DiagnosticField.SQLSTATE)
-                raise psycopg.errors.lookup((state or b"").decode())  # noqa: TRY301
+                raise psycopg.errors.lookup((state or b"").decode())
     except psycopg.Error as error:
         return {"error": error.sqlstate}
     columns = [((cursor.fname(i) or b"").decode(), types[cursor.ftype(i)]) for i in range(cursor.nfields)]

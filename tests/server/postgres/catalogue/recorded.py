@@ -113,7 +113,9 @@ def ours(catalogue: Catalogue, query: Recorded, names: Mapping[int, str]) -> Any
 def of_table(table: pa.Table, names: Mapping[int, str]) -> Any:
     kinds = [field.metadata[b"pg_type"].decode() for field in table.schema]
     columns = zip(table.schema.names, kinds, strict=True)
-    values = [[shown(value, kind) for value in column.to_pylist()] for column, kind in zip(table.columns, kinds, strict=True)]
+    values = [
+        [shown(value, kind) for value in column.to_pylist()] for column, kind in zip(table.columns, kinds, strict=True)
+    ]
     return normal(columns, zip(*values, strict=True) if values else [], names)
 
 

@@ -1,6 +1,6 @@
 """Write the rows that every PostgreSQL server has in its catalogue, as one sees them who owns nothing.
 
-    python tests/server/postgres/catalogue/snapshot.py
+python tests/server/postgres/catalogue/snapshot.py
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ def write(target: Path) -> None:
     """Write the snapshot of a new server."""
     with real_server(None) as connection:
         lines = [json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in read(connection)]
-    with target.open("wb") as file, gzip.GzipFile(fileobj=file, mode="wb", compresslevel=9, mtime=0, filename="") as out:
+    with (
+        target.open("wb") as file,
+        gzip.GzipFile(fileobj=file, mode="wb", compresslevel=9, mtime=0, filename="") as out,
+    ):
         out.write("\n".join(lines).encode())
 
 
@@ -79,7 +82,9 @@ def read(connection: psycopg.Connection) -> list[dict[str, Any]]:
     for name, query in TEXTS.items():
         cursor = connection.execute(query)
         assert cursor.description is not None
-        columns = [[each.name, {20: "bigint", 16: "boolean"}.get(each.type_code, "text")] for each in cursor.description]
+        columns = [
+            [each.name, {20: "bigint", 16: "boolean"}.get(each.type_code, "text")] for each in cursor.description
+        ]
         known.append({"schema": "texts", "name": name, "oid": 0, "columns": columns, "rows": cursor.fetchall()})
     return known
 
@@ -93,7 +98,9 @@ def _relation(
         order = "ORDER BY name" if name == "pg_settings" else "ORDER BY 1, 2" if len(columns) > 1 else ""
         if name in ("pg_proc", "pg_type", "pg_class", "pg_constraint"):
             order = "ORDER BY oid"
-        rows = connection.execute(f'SELECT {", ".join(shown)} FROM {schema}."{name}" {SOME.get(name, "")} {order}').fetchall()
+        rows = connection.execute(
+            f'SELECT {", ".join(shown)} FROM {schema}."{name}" {SOME.get(name, "")} {order}'
+        ).fetchall()
         rows = [[MARKS.get(value, value) if isinstance(value, str) else value for value in row] for row in rows]
     pairs = [list(pair) for pair in zip(columns, types, strict=True)]
     return {"schema": schema, "name": name, "oid": oid, "columns": pairs, "rows": rows}

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded import OBJECTS, POLICY, Recorded, answers, compact, ours, recorded
 
 from discreet.errors import QueryError
 from discreet.policy import load_policy
 from discreet.server.postgres.catalogue import Catalogue
-
-from recorded import OBJECTS, POLICY, Recorded, answers, compact, ours, recorded
 
 QUERIES = recorded()
 VOLATILE = re.compile(r"\bversion\(\)|\bnow\(\)", re.IGNORECASE)

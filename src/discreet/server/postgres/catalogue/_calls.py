@@ -40,6 +40,7 @@ TABLE_FUNCTIONS = {
 }
 """Functions in FROM that are tables here, by schema and name."""
 _MAX_REPLACED = 64
+_OWN = ("current_schema", "current_database", "version", "now")
 _SCHEMAS = ("pg_catalog", "information_schema", "")
 
 
@@ -49,6 +50,7 @@ class Translator(Protocol):
     def translate(self, node: exp.Expr, scope: Scope) -> Typed: ...
     def value(self, node: exp.Expr, scope: Scope) -> exp.Expr: ...
     def array_of_query(self, node: exp.Expr, scope: Scope) -> Typed: ...
+    def note(self, node: exp.Expr, kind: str | None) -> None: ...
 
 
 def constant(value: Any, kind: str) -> exp.Expr:
@@ -62,7 +64,11 @@ def constant(value: Any, kind: str) -> exp.Expr:
 
 def function_name(node: exp.Expr) -> str | None:
     """The name of the function that a call names, without PostgreSQL's own schemas; None for what is no such call."""
-    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous) and isinstance(node.this, exp.Identifier):
+    if (
+        isinstance(node, exp.Dot)
+        and isinstance(node.expression, exp.Anonymous)
+        and isinstance(node.this, exp.Identifier)
+    ):
         return node.expression.name.lower() if node.this.name in _SCHEMAS else None
     return node.name.lower() if isinstance(node, exp.Anonymous) else None
 
@@ -74,6 +80,7 @@ def known_function(name: str) -> bool:
         or name in CONSTANTS
         or name in NULLS
         or name in HELD
+        or name in _OWN
         or hasattr(Calls, f"_call_{name}")
         or (name in LOOKED_UP and name not in _INTERNAL)
     )
@@ -113,7 +120,9 @@ class Calls:
         only(node, "this", "partition_by", "order", "over")
         inner, kind = self.translate(node.this, scope)
         parts = [self._of.value(each, scope) for each in node.args.get("partition_by") or ()]
-        return exp.Window(this=inner, partition_by=parts, order=self.order(node.args.get("order"), scope), over="OVER"), kind
+        return exp.Window(
+            this=inner, partition_by=parts, order=self.order(node.args.get("order"), scope), over="OVER"
+        ), kind
 
     def order(self, node: exp.Expr | None, scope: Scope) -> exp.Order | None:
         """ORDER BY, where PostgreSQL puts nulls."""
@@ -124,7 +133,9 @@ class Calls:
         for each in node.expressions:
             only(each, "this", "desc", "nulls_first")
             first = each.args.get("nulls_first")
-            ordered.append(exp.Ordered(this=self._of.value(each.this, scope), desc=bool(each.args.get("desc")), nulls_first=first))
+            ordered.append(
+                exp.Ordered(this=self._of.value(each.this, scope), desc=bool(each.args.get("desc")), nulls_first=first)
+            )
         return exp.Order(expressions=ordered)
 
     def _call(self, node: exp.Expr, scope: Scope) -> Typed:
@@ -134,6 +145,8 @@ class Calls:
             raise refuse(f"the function {(name or '?')[:63]}")
         only(call_node, "this", "expressions")
         arguments: list[exp.Expr] = call_node.expressions
+        if name in _OWN and not arguments:
+            return self._own(name)
         own: Callable[[list[exp.Expr], Scope], Typed] | None = getattr(self, f"_call_{name}", None)
         if own is not None:
             return own(arguments, scope)
@@ -158,6 +171,7 @@ class Calls:
         values = list[exp.Expr]()
         for each, wanted in zip(arguments, types, strict=True):
             value, kind = self._of.translate(each, scope)
+            self._of.note(each, wanted)
             if wanted == "text[]":
                 value = value if kind in ("text[]", "name[]") else cast(value, kind, "text[]")[0]
             elif wanted == "text":
@@ -228,7 +242,7 @@ class Calls:
             case exp.CurrentCatalog() | exp.CurrentDatabase():
                 return exp.Literal.string(self._session.database), "name"
             case exp.CurrentTimestamp():
-                return self._call_now([], scope)
+                return self._own("now")
             case exp.CurrentDate():
                 return cast(exp.Literal.string(dt.datetime.now(dt.UTC).date().isoformat()), "unknown", "date")
             case exp.Substring():
@@ -253,12 +267,16 @@ class Calls:
     def _call_array_upper(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         array, kind = self._array(arguments, scope)
         length = call("nullif", call("len", array), exp.Literal.number(0))
-        return (exp.Paren(this=exp.Sub(this=length, expression=exp.Literal.number(1))) if kind in VECTORS else length), "integer"
+        return (
+            exp.Paren(this=exp.Sub(this=length, expression=exp.Literal.number(1))) if kind in VECTORS else length
+        ), "integer"
 
     def _call_array_lower(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         array, kind = self._array(arguments, scope)
         first = exp.Literal.number(0 if kind in VECTORS else 1)
-        return exp.Case(ifs=[exp.If(this=exp.GT(this=call("len", array), expression=exp.Literal.number(0)), true=first)]), "integer"
+        return exp.Case(
+            ifs=[exp.If(this=exp.GT(this=call("len", array), expression=exp.Literal.number(0)), true=first)]
+        ), "integer"
 
     def _array(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         """The first argument, an array, whose first dimension is asked of."""
@@ -330,20 +348,24 @@ class Calls:
         return call("concat", *parts, exp.Literal.string("}")), "json"
 
     def _call_current_schemas(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
-        implicit = isinstance(arguments[0], exp.Boolean) and arguments[0].this if arguments else False
+        if len(arguments) != 1:
+            raise QueryError("function current_schemas takes 1 argument")
+        self._of.value(arguments[0], scope)
+        implicit = isinstance(arguments[0], exp.Boolean) and arguments[0].this
         return constant(["pg_catalog", "public"] if implicit else ["public"], "name[]"), "name[]"
 
-    def _call_current_schema(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
-        return exp.Literal.string("public"), "name"
-
-    def _call_current_database(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
-        return exp.Literal.string(self._session.database), "name"
-
-    def _call_version(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
-        return exp.Literal.string(self._session.version), "text"
-
-    def _call_now(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
-        return cast(exp.Literal.string(dt.datetime.now(dt.UTC).isoformat()), "unknown", "timestamp with time zone")
+    def _own(self, name: str) -> Typed:
+        """What a function without arguments says of the session."""
+        match name:
+            case "current_schema":
+                return exp.Literal.string("public"), "name"
+            case "current_database":
+                return exp.Literal.string(self._session.database), "name"
+            case "version":
+                return exp.Literal.string(self._session.version), "text"
+            case _:
+                now = dt.datetime.now(dt.UTC).isoformat()
+                return cast(exp.Literal.string(now), "unknown", "timestamp with time zone")
 
     def _call_pg_has_role(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         if len(arguments) not in (2, 3):

@@ -73,7 +73,9 @@ def _to(node: exp.Expr, target: str) -> exp.Expr:
 
 def as_text(node: exp.Expr, kind: str | None) -> exp.Expr:
     """A value as PostgreSQL writes it: an object's number by its name, an array in braces."""
-    if kind in ("unknown", "text", "name", '"char"', "character varying") or (isinstance(node, exp.Literal) and node.is_string):
+    if kind in ("unknown", "text", "name", '"char"', "character varying") or (
+        isinstance(node, exp.Literal) and node.is_string
+    ):
         return node
     if kind in _NAMED:
         return call(lookup_name(f"{kind}_out", 1), node)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,17 +14,25 @@ from discreet.policy import Policy
 from discreet.server.postgres.catalogue._builtin import SERVER_VERSION, SERVER_VERSION_NUMBER, read_builtin
 from discreet.server.postgres.catalogue._database import Database
 from discreet.server.postgres.catalogue._objects import relations
-from discreet.server.postgres.catalogue._output import shaped
-from discreet.server.postgres.catalogue._parse import parse, reads_catalogue
+from discreet.server.postgres.catalogue._output import shaped, shown_type
+from discreet.server.postgres.catalogue._parse import DESCRIBED, parse, reads_catalogue
 from discreet.server.postgres.catalogue._queries import Queries
 from discreet.server.postgres.catalogue._rows import policy_rows
-from discreet.server.postgres.catalogue._scopes import Session, Table
+from discreet.server.postgres.catalogue._scopes import Item, Session, Table
 from discreet.server.postgres.catalogue._types import canonical
 
-__all__ = ["Catalogue"]
+__all__ = ["Catalogue", "Description"]
 
 _VERSION = f"PostgreSQL {SERVER_VERSION} (discreet)"
 _DEEP = "the query of the catalogue is nested too deeply"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The types of a query's parameters, and the names and types of its columns, as `format_type` writes types."""
+
+    parameters: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
 
 
 class Catalogue:
@@ -57,24 +67,52 @@ class Catalogue:
             types=frozenset([*types, *policy.tables]),
         )
 
+    def for_role(self, role: str) -> Catalogue:
+        """The same catalogue as another account sees it; closing one closes both."""
+        other = copy(self)
+        other._session = replace(self._session, role=role)  # noqa: SLF001
+        return other
+
     def answer(
         self, sql: str, parameters: Sequence[Any] = (), settings: Mapping[str, str] | None = None
     ) -> pa.Table | None:
         """The rows of a query that reads the catalogue, or no table at all; None for any other text.
 
         `parameters` are the values of $1, $2, …, and `settings` what current_setting says instead of the defaults. Each
-        field's metadata has PostgreSQL's name for its type under `pg_type`. Raises `QueryError` for a query of the
+        field's metadata has PostgreSQL's name for its type under `TYPE_KEY`. Raises `QueryError` for a query of the
         catalogue that names what is not on the list of what it may, or takes too long or too much memory.
         """
+        translated = self._translate(sql, parameters, settings or {})
+        if translated is None:
+            return None
+        query, items, _ = translated
+        return shaped(self._database.ask(query), items, self._shown)
+
+    def describe(self, sql: str, parameters: int = 0) -> Description | None:
+        """What a query that `answer` answers takes and gives, without values for its parameters; None for any other.
+
+        Raises `QueryError` as `answer` does, but for what only running it tells.
+        """
+        translated = self._translate(sql, [DESCRIBED] * parameters, {})
+        if translated is None:
+            return None
+        _, items, types = translated
+        taken = tuple(types.get(number, "text") for number in range(1, parameters + 1))
+        return Description(taken, tuple((item.name, shown_type(item.type)) for item in items))
+
+    def _translate(
+        self, sql: str, parameters: Sequence[Any], settings: Mapping[str, str]
+    ) -> tuple[str, tuple[Item, ...], Mapping[int, str]] | None:
         query = parse(sql, parameters)
         if query is None or not reads_catalogue(query, self._session.tables):
             return None
+        known = {name.lower(): value for name, value in settings.items()}
+        queries = Queries(replace(self._session, settings={**self._session.settings, **known}))
         try:
-            translated, items = Queries(self._session).query(query, None)
-            text = translated.sql(dialect="duckdb")
+            translated, items = queries.query(query, None)
+            return translated.sql(dialect="duckdb"), items, queries.parameters
         except RecursionError:
             raise QueryError(_DEEP) from None
-        return shaped(self._database.ask(text), items, self._shown)
 
     def close(self) -> None:
         """Close the database in memory."""

@@ -78,7 +78,7 @@ class Database:
         values = [pa.array([row.get(name) for row in rows], ARROW[kind]) for name, kind in kinds.items()]
         loaded = pa.Table.from_arrays(values, list(kinds))
         self._connection.register("loaded", loaded)
-        self._connection.execute(f"INSERT INTO {table} SELECT * FROM loaded")
+        self._connection.execute(f"INSERT INTO {table} FROM loaded")
         self._connection.unregister("loaded")
 
     def close(self) -> None:

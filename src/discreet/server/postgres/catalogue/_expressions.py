@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 from sqlglot import exp
@@ -11,7 +11,7 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.server.postgres.catalogue._calls import Calls
 from discreet.server.postgres.catalogue._casts import as_text, cast, literal_array, type_name
-from discreet.server.postgres.catalogue._nodes import name_of, only, refuse
+from discreet.server.postgres.catalogue._nodes import PARAMETER, name_of, only, refuse
 from discreet.server.postgres.catalogue._scopes import Item, Scope, Session
 from discreet.server.postgres.catalogue._types import VECTORS, element, is_list
 
@@ -20,13 +20,10 @@ __all__ = ["Expressions", "Typed"]
 Typed = tuple[exp.Expr, str | None]
 _MAX_PATTERN = 1_000
 _SYSTEM = ("xmin", "xmax", "cmin", "cmax", "ctid")
-_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
-_COUNTED = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr)
 _OPERATORS: dict[str, type[exp.Binary]] = {
     "=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE, "+": exp.Add, "-": exp.Sub,
     "*": exp.Mul, "||": exp.DPipe,
 }  # fmt: skip
-_TEXT_LIKE = ("text", "unknown")
 
 
 class Queries(Protocol):
@@ -42,103 +39,122 @@ class Expressions:
         self._session = session
         self._queries = queries
         self._calls = Calls(session, self)
+        self.parameters = dict[int, str]()
+        """The types that parameters are taken for, by their numbers."""
 
     def translate(self, node: exp.Expr, scope: Scope) -> Typed:
         """An expression in DuckDB's dialect, and PostgreSQL's type for it. Raises `QueryError` for what is not listed."""
+        method = _METHODS.get(type(node))
+        return self._calls.construct(node, scope) if method is None else method(self, node, scope)
+
+    def note(self, node: exp.Expr, kind: str | None) -> None:
+        """Take a parameter for a value of a type, the first time that something says one."""
+        number = node.meta.get(PARAMETER)
+        if number is not None and kind not in (None, "unknown", "unknown[]"):
+            self.parameters.setdefault(number, kind)
+
+    def _call(self, node: exp.Expr, scope: Scope) -> Typed:
+        return self._calls.translate(node, scope)
+
+    def _paren(self, node: exp.Expr, scope: Scope) -> Typed:
+        only(node, "this")
+        inner, kind = self.translate(node.this, scope)
+        return exp.Paren(this=inner), kind
+
+    def _chain(self, node: exp.Expr, scope: Scope) -> Typed:
+        join: Callable[..., exp.Expr] = exp.and_ if isinstance(node, exp.And) else exp.or_
+        parts = [self.value(each, scope) for each in node.flatten(unnest=False)]
+        return join(*parts, copy=False), "boolean"
+
+    def _not(self, node: exp.Expr, scope: Scope) -> Typed:
+        return exp.Not(this=self._boxed(node.this, scope)), "boolean"
+
+    def _negative(self, node: exp.Expr, scope: Scope) -> Typed:
+        inner, kind = self.translate(node.this, scope)
+        return exp.Neg(this=_boxed(inner)), kind
+
+    def _literal(self, node: exp.Expr, scope: Scope) -> Typed:  # noqa: ARG002
         match node:
-            case exp.Paren():
-                only(node, "this")
-                inner, kind = self.translate(node.this, scope)
-                return exp.Paren(this=inner), kind
-            case exp.And() | exp.Or():
-                return self._chain(node, scope), "boolean"
-            case exp.Not():
-                return exp.Not(this=self._boxed(node.this, scope)), "boolean"
-            case exp.Neg():
-                inner, kind = self.translate(node.this, scope)
-                return exp.Neg(this=inner), kind
-            case exp.Literal():
-                return self._literal(node)
-            case exp.ByteString():  # E'…', whose escapes the tokenizer has left
-                return exp.Literal.string(_unescaped(node.name)), "unknown"
+            case exp.Literal() if not node.is_string:
+                return exp.Literal.number(node.name), "integer" if node.name.isdecimal() else "numeric"
             case exp.Boolean():
                 return exp.Boolean(this=node.this), "boolean"
             case exp.Null():
                 return exp.Null(), "unknown"
-            case exp.Column():
-                return self._column(node, scope)
-            case exp.Subquery() | exp.Select() | exp.SetOperation():
-                query, items = self._queries.query(node, scope)
-                return exp.Subquery(this=query), items[0].type if items else None
-            case exp.Anonymous() | exp.Dot() | exp.Filter() | exp.Window():
-                return self._calls.translate(node, scope)
-            case exp.Cast():
-                only(node, "this", "to")
-                inner, kind = self.translate(node.this, scope)
-                return cast(inner, kind, type_name(node.args["to"], self._session.types))
-            case exp.Collate():
-                if name_of(node.expression).removeprefix("pg_catalog.") not in ("default", "C", "ucs_basic"):
-                    raise refuse("this collation")
-                return self.translate(node.this, scope)
+            case exp.ByteString():  # E'…', whose escapes the tokenizer has left
+                return exp.Literal.string(_unescaped(node.name)), "unknown"
             case _:
-                return self._other(node, scope)
+                return exp.Literal.string(node.name), "unknown"
 
-    def _other(self, node: exp.Expr, scope: Scope) -> Typed:
-        match node:
-            case exp.EQ() | exp.NEQ() if isinstance(node.expression, exp.Any | exp.All):
-                return self._any(node, node.expression.this, scope), "boolean"
-            case exp.EQ() | exp.NEQ() if _is_all(node.expression):
-                return self._any(node, node.expression.expressions[0], scope), "boolean"
-            case exp.Operator():
-                return self._operator(node, scope)
-            case exp.RegexpLike() | exp.RegexpILike():
-                only(node, "this", "expression")
-                flags = "i" if isinstance(node, exp.RegexpILike) else ""
-                return self._matches(node.this, node.expression, flags, scope), "boolean"
-            case exp.Like() | exp.ILike():
-                only(node, "this", "expression", "negate")
-                return self._like(node, exp.Literal.string("\\"), scope), "boolean"
-            case exp.Escape() if isinstance(node.this, exp.Like | exp.ILike):
-                return self._like(node.this, self.translate(node.expression, scope)[0], scope), "boolean"
-            case exp.Is():
-                only(node, "this", "expression", "negate")
-                tested = exp.Is(this=self._boxed(node.this, scope), expression=self.value(node.expression, scope))
-                return exp.Not(this=tested) if node.args.get("negate") else tested, "boolean"
-            case exp.DPipe():
-                return self._concatenated(node, scope)
-            case _ if isinstance(node, _COMPARED):
-                only(node, "this", "expression")
-                return type(node)(this=self._boxed(node.this, scope), expression=self._boxed(node.expression, scope)), "boolean"
-            case _ if isinstance(node, _COUNTED):
-                only(node, "this", "expression")
-                return self._counted(node, scope)
-            case exp.Div():
-                only(node, "this", "expression", "typed", "safe")
-                left, kind = self.translate(node.this, scope)
-                return exp.IntDiv(this=left, expression=self.value(node.expression, scope)), kind
-            case exp.Between():
-                only(node, "this", "low", "high")
-                low, high = (self.value(node.args[name], scope) for name in ("low", "high"))
-                return exp.Between(this=self._boxed(node.this, scope), low=low, high=high), "boolean"
-            case exp.In():
-                return self._in(node, scope), "boolean"
-            case exp.Exists():
-                only(node, "this")
-                return exp.Exists(this=self._queries.query(node.this, scope)[0]), "boolean"
-            case exp.Case():
-                return self._case(node, scope)
-            case exp.Array():
-                return self._array(node, scope)
-            case exp.Bracket():
-                return self._bracket(node, scope)
-            case exp.Tuple():
-                only(node, "expressions")
-                return exp.Tuple(expressions=[self.value(each, scope) for each in node.expressions]), None
-            case exp.Star():
-                only(node)
-                return exp.Star(), None
-            case _:
-                return self._calls.construct(node, scope)
+    def _query(self, node: exp.Expr, scope: Scope) -> Typed:
+        query, items = self._queries.query(node, scope)
+        return exp.Subquery(this=query), items[0].type if items else None
+
+    def _cast(self, node: exp.Expr, scope: Scope) -> Typed:
+        only(node, "this", "to")
+        inner, kind = self.translate(node.this, scope)
+        target = type_name(node.args["to"], self._session.types)
+        self.note(node.this, target)
+        return cast(inner, kind, target)
+
+    def _collate(self, node: exp.Expr, scope: Scope) -> Typed:
+        if name_of(node.args["expression"]).removeprefix("pg_catalog.") not in ("default", "C", "ucs_basic"):
+            raise refuse("this collation")
+        return self.translate(node.this, scope)
+
+    def _compared(self, node: exp.Expr, scope: Scope) -> Typed:
+        right = node.args["expression"]
+        if isinstance(node, exp.EQ | exp.NEQ) and isinstance(right, exp.Any | exp.All):
+            return self._any(node, right.this, scope), "boolean"
+        if isinstance(node, exp.EQ | exp.NEQ) and _is_all(right):
+            return self._any(node, right.expressions[0], scope), "boolean"
+        only(node, "this", "expression")
+        (left, kind), (other, other_kind) = self.translate(node.this, scope), self.translate(right, scope)
+        self.note(node.this, other_kind)
+        self.note(right, kind)
+        return type(node)(this=_boxed(left), expression=_boxed(other)), "boolean"
+
+    def _is(self, node: exp.Expr, scope: Scope) -> Typed:
+        only(node, "this", "expression", "negate")
+        tested = exp.Is(this=self._boxed(node.this, scope), expression=self.value(node.args["expression"], scope))
+        return exp.Not(this=tested) if node.args.get("negate") else tested, "boolean"
+
+    def _regular(self, node: exp.Expr, scope: Scope) -> Typed:
+        only(node, "this", "expression")
+        flags = "i" if isinstance(node, exp.RegexpILike) else ""
+        return self._matches(node.this, node.args["expression"], flags, scope), "boolean"
+
+    def _plain_like(self, node: exp.Expr, scope: Scope) -> Typed:
+        only(node, "this", "expression", "negate")
+        return self._like(node, exp.Literal.string("\\"), scope), "boolean"
+
+    def _escaped(self, node: exp.Expr, scope: Scope) -> Typed:
+        if not isinstance(node.this, exp.Like | exp.ILike):
+            raise refuse("ESCAPE of anything but LIKE")
+        return self._like(node.this, self.value(node.args["expression"], scope), scope), "boolean"
+
+    def _divided(self, node: exp.Expr, scope: Scope) -> Typed:
+        only(node, "this", "expression", "typed", "safe")
+        left, kind = self.translate(node.this, scope)
+        right = _boxed(self.value(node.args["expression"], scope))
+        return (exp.IntDiv if kind in _INTEGERS else exp.Div)(this=_boxed(left), expression=right), kind
+
+    def _between(self, node: exp.Expr, scope: Scope) -> Typed:
+        only(node, "this", "low", "high")
+        low, high = (self._boxed(node.args[name], scope) for name in ("low", "high"))
+        return exp.Between(this=self._boxed(node.this, scope), low=low, high=high), "boolean"
+
+    def _exists(self, node: exp.Expr, scope: Scope) -> Typed:
+        only(node, "this")
+        return exp.Exists(this=self._queries.query(node.this, scope)[0]), "boolean"
+
+    def _tuple(self, node: exp.Expr, scope: Scope) -> Typed:
+        only(node, "expressions")
+        return exp.Tuple(expressions=[self.value(each, scope) for each in node.expressions]), None
+
+    def _star(self, node: exp.Expr, scope: Scope) -> Typed:  # noqa: ARG002
+        only(node)
+        return exp.Star(), None
 
     def value(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         """An expression in DuckDB's dialect."""
@@ -150,22 +166,11 @@ class Expressions:
 
     def _boxed(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         """An operand, in parentheses where it might be read as two."""
-        inner = self.value(node, scope)
-        return exp.Paren(this=inner) if isinstance(inner, exp.Binary | exp.Not | exp.Is | exp.Between | exp.In) else inner
+        return _boxed(self.value(node, scope))
 
-    def _chain(self, node: exp.Expr, scope: Scope) -> exp.Expr:
-        join: Callable[..., exp.Expr] = exp.and_ if isinstance(node, exp.And) else exp.or_
-        parts = [self.value(each, scope) for each in node.flatten(unnest=False)]
-        return join(*parts, copy=False)
-
-    @staticmethod
-    def _literal(node: exp.Literal) -> Typed:
-        if node.is_string:
-            return exp.Literal.string(node.name), "unknown"
-        return exp.Literal.number(node.name), "integer" if node.name.isdecimal() else "numeric"
-
-    def _column(self, node: exp.Column, scope: Scope) -> Typed:
+    def _column(self, node: exp.Expr, scope: Scope) -> Typed:
         only(node, "this", "table", "db")
+        assert isinstance(node, exp.Column)
         table, name = node.table, node.name
         place = scope.column(table, name)
         if place is None and name in ("tableoid", *_SYSTEM):
@@ -182,25 +187,26 @@ class Expressions:
         return exp.Column(this=exp.to_identifier(name, quoted=True), table=qualifier), kind
 
     def _counted(self, node: exp.Expr, scope: Scope) -> Typed:
+        only(node, "this", "expression")
         left, kind = self.translate(node.args["this"], scope)
         right, other = self.translate(node.args["expression"], scope)
         known = kind if kind not in (None, "unknown") else other
         return type(node)(this=_boxed(left), expression=_boxed(right)), "bigint" if "bigint" in (kind, other) else known
 
-    def _concatenated(self, node: exp.DPipe, scope: Scope) -> Typed:
+    def _concatenated(self, node: exp.Expr, scope: Scope) -> Typed:
         only(node, "this", "expression", "safe")
         left, kind = self.translate(node.this, scope)
-        right, other = self.translate(node.expression, scope)
+        right, other = self.translate(node.args["expression"], scope)
         if is_list(kind) and is_list(other):
             return exp.Anonymous(this="list_concat", expressions=[left, right]), kind
         if is_list(kind) or is_list(other):
             raise refuse("an array beside ||, unless both are")
         return exp.DPipe(this=_boxed(as_text(left, kind)), expression=_boxed(as_text(right, other))), "text"
 
-    def _operator(self, node: exp.Operator, scope: Scope) -> Typed:
+    def _operator(self, node: exp.Expr, scope: Scope) -> Typed:
         only(node, "this", "operator", "expression")
         sign = str(node.args["operator"]).removeprefix("pg_catalog.").strip()
-        left, right = node.this, node.expression
+        left, right = node.this, node.args["expression"]
         if sign in ("~", "~*", "!~", "!~*"):
             matched = self._matches(left, right, "i" if sign.endswith("*") else "", scope)
             return exp.Not(this=matched) if sign.startswith("!") else matched, "boolean"
@@ -245,22 +251,26 @@ class Expressions:
             contained: exp.Expr = exp.In(this=left, query=exp.Subquery(this=self._queries.query(listed, scope)[0]))
         else:
             items, listed_type = self.translate(listed, scope)
+            self.note(listed, kind and f"{kind}[]")
             if listed_type == "unknown":
-                items = literal_array(items, kind if kind not in _TEXT_LIKE else "text")
+                items = literal_array(items, kind if kind is not None and kind != "unknown" else "text")
             elif element(listed_type) == "unknown" and isinstance(items, exp.Array):
                 items = exp.Array(expressions=[cast(each, "unknown", kind or "text")[0] for each in items.expressions])
             contained = exp.Anonymous(this="list_contains", expressions=[items, left])
         return exp.Not(this=contained) if negated else contained
 
-    def _in(self, node: exp.In, scope: Scope) -> exp.Expr:
+    def _in(self, node: exp.Expr, scope: Scope) -> Typed:
         only(node, "this", "expressions", "query")
-        left = self._boxed(node.this, scope)
+        left, kind = self.translate(node.this, scope)
+        left = _boxed(left)
         query = node.args.get("query")
+        for each in node.expressions:
+            self.note(each, kind)
         if query is not None:
-            return exp.In(this=left, query=exp.Subquery(this=self._queries.query(query, scope)[0]))
-        return exp.In(this=left, expressions=[self.value(each, scope) for each in node.expressions])
+            return exp.In(this=left, query=exp.Subquery(this=self._queries.query(query, scope)[0])), "boolean"
+        return exp.In(this=left, expressions=[self.value(each, scope) for each in node.expressions]), "boolean"
 
-    def _case(self, node: exp.Case, scope: Scope) -> Typed:
+    def _case(self, node: exp.Expr, scope: Scope) -> Typed:
         only(node, "this", "ifs", "default")
         subject = self.value(node.this, scope) if node.this else None
         types = list[str | None]()
@@ -277,7 +287,7 @@ class Expressions:
         kind = next((each for each in types if each not in (None, "unknown")), "text")
         return exp.Case(this=subject, ifs=branches, default=default), kind
 
-    def _array(self, node: exp.Array, scope: Scope) -> Typed:
+    def _array(self, node: exp.Expr, scope: Scope) -> Typed:
         only(node, "expressions", "bracket_notation")
         if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Query):
             return self.array_of_query(node.expressions[0], scope)
@@ -292,7 +302,7 @@ class Expressions:
         # PostgreSQL gives an empty array where DuckDB gives null.
         return exp.Anonymous(this="coalesce", expressions=[call, exp.Array()]), f"{items[0].type or 'text'}[]"
 
-    def _bracket(self, node: exp.Bracket, scope: Scope) -> Typed:
+    def _bracket(self, node: exp.Expr, scope: Scope) -> Typed:
         if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
             raise refuse("a slice of an array")
         only(node, "this", "expressions", "offset", "safe")
@@ -309,7 +319,7 @@ def _is_all(node: exp.Expr) -> bool:
 
 
 def _boxed(node: exp.Expr) -> exp.Expr:
-    return exp.Paren(this=node) if isinstance(node, exp.Binary | exp.Not | exp.Is) else node
+    return exp.Paren(this=node) if isinstance(node, exp.Binary | exp.Not | exp.Is | exp.Between | exp.In) else node
 
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
@@ -320,6 +330,36 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text, flags=re.DOTALL)
 
 
-def names(items: Sequence[Item]) -> list[str]:
-    """The names of columns."""
-    return [item.name for item in items]
+_INTEGERS = ("smallint", "integer", "bigint", "oid")
+_METHODS: dict[type[exp.Expr], Callable[[Expressions, exp.Expr, Scope], Typed]] = {
+    exp.Paren: Expressions._paren,
+    exp.Not: Expressions._not,
+    exp.Neg: Expressions._negative,
+    exp.Column: Expressions._column,
+    exp.Cast: Expressions._cast,
+    exp.Collate: Expressions._collate,
+    exp.Operator: Expressions._operator,
+    exp.Escape: Expressions._escaped,
+    exp.Is: Expressions._is,
+    exp.DPipe: Expressions._concatenated,
+    exp.Div: Expressions._divided,
+    exp.Between: Expressions._between,
+    exp.In: Expressions._in,
+    exp.Exists: Expressions._exists,
+    exp.Case: Expressions._case,
+    exp.Array: Expressions._array,
+    exp.Bracket: Expressions._bracket,
+    exp.Tuple: Expressions._tuple,
+    exp.Star: Expressions._star,
+    **dict.fromkeys((exp.And, exp.Or), Expressions._chain),
+    **dict.fromkeys((exp.Literal, exp.Boolean, exp.Null, exp.ByteString), Expressions._literal),
+    **dict.fromkeys((exp.Subquery, exp.Select, exp.Union, exp.Except, exp.Intersect), Expressions._query),
+    **dict.fromkeys((exp.Anonymous, exp.Dot, exp.Filter, exp.Window), Expressions._call),
+    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), Expressions._regular),
+    **dict.fromkeys((exp.Like, exp.ILike), Expressions._plain_like),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr), Expressions._counted),
+    **dict.fromkeys(
+        (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ), Expressions._compared
+    ),
+}
+"""What may stand in an expression, beside what has a syntax of its own; see `Calls.construct`."""

@@ -187,7 +187,6 @@ def lookup_name(name: str, arguments: int) -> str:
 def register(connection: duckdb.DuckDBPyConnection, lookups: Lookups) -> None:
     """Register the functions of `LOOKED_UP` in a database."""
     methods: dict[str, Callable[..., Any]] = {
-        "array_to_string": lambda values, separator, null=None: lookups.array_to_string(values, separator, null),
         "format_values": lookups.format,
         "pg_relation_size": lookups.pg_table_size,
         "quote_ident": lookups.quoted_name,
@@ -202,18 +201,24 @@ def register(connection: duckdb.DuckDBPyConnection, lookups: Lookups) -> None:
         method = methods.get(name) or getattr(lookups, name)
         for types in overloads:
             connection.create_function(
-                lookup_name(name, len(types)), _positional(method, len(types)),
-                [duckdb.sqltype(held_as(each)) for each in types], duckdb.sqltype(held_as(result)),
-                null_handling="special",  # pyright: ignore[reportArgumentType]
-            )  # fmt: skip
+                lookup_name(name, len(types)),
+                _positional(method, len(types)),
+                [duckdb.sqltype(held_as(each)) for each in types],
+                duckdb.sqltype(held_as(result)),
+                null_handling="special",  # pyright: ignore[reportArgumentType, reportCallIssue]
+            )
 
 
 def _positional(method: Callable[..., Any], arguments: int) -> Callable[..., Any]:
-    """DuckDB counts the parameters of what it calls."""
-    match arguments:
-        case 1:
-            return lambda a: method(a)
-        case 2:
-            return lambda a, b: method(a, b)
-        case _:
-            return lambda a, b, c: method(a, b, c)
+    """DuckDB counts the parameters of what it calls, which are fewer than the method's where it has defaults."""
+
+    def one(first: Any) -> Any:
+        return method(first)
+
+    def two(first: Any, second: Any) -> Any:
+        return method(first, second)
+
+    def three(first: Any, second: Any, third: Any) -> Any:
+        return method(first, second, third)
+
+    return (one, two, three)[arguments - 1]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.server.postgres.catalogue._builtin import BuiltIn, quoter
-from discreet.server.postgres.catalogue._rows import OWNER, Rows
+from discreet.server.postgres.catalogue._rows import Rows
 
 __all__ = ["Lookups"]
 
@@ -75,14 +75,13 @@ class Lookups:
             for kind in ("index", "constraint")
         }
         self._signatures = {row["oid"]: row for row in every("function_texts", "texts")}
-        self._index_columns = {
-            (row["attrelid"], row["attnum"]): row["attname"]
-            for row in every("pg_attribute")
-        }
+        self._index_columns = {(row["attrelid"], row["attnum"]): row["attname"] for row in every("pg_attribute")}
         self._settings = {row["name"]: row["shown"] for row in every("settings", "texts")}
         self._readable = {each.oid for each in builtin.values()}
 
-    def _visible(self, place: tuple[str, str] | None, names: Mapping[tuple[str, str], Any] | None = None) -> bool | None:
+    def _visible(
+        self, place: tuple[str, str] | None, names: Mapping[tuple[str, str], Any] | None = None
+    ) -> bool | None:
         if place is None:
             return None
         schema, name = place
@@ -269,7 +268,7 @@ class Lookups:
             return None if name is None else self.quote_ident(name)
         text = self._definitions["index"].get(oid)
         if pretty and text is not None and self.pg_table_is_visible(oid):
-            return re.sub(r' ON (?:public|pg_catalog)\.', " ON ", text, count=1)
+            return re.sub(r" ON (?:public|pg_catalog)\.", " ON ", text, count=1)
         return text
 
     def pg_table_size(self, oid: int | None) -> int | None:
@@ -339,7 +338,9 @@ class Lookups:
         return "{" + ",".join("NULL" if value is None else _element(value) for value in values) + "}"
 
     @staticmethod
-    def array_to_string(values: Sequence[str | None] | None, separator: str | None, null: str | None) -> str | None:
+    def array_to_string(
+        values: Sequence[str | None] | None, separator: str | None, null: str | None = None
+    ) -> str | None:
         if values is None or separator is None:
             return None
         shown = (null if value is None else value for value in values)

@@ -6,7 +6,11 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 
-__all__ = ["call", "fold", "name_of", "only", "refuse"]
+__all__ = ["PARAMETER", "call", "fold", "name_of", "only", "refuse"]
+
+
+PARAMETER = "parameter"
+"""Under which the metadata of a constant has the number of the parameter whose value it is."""
 
 
 def refuse(what: str) -> QueryError:

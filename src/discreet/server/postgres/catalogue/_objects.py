@@ -98,7 +98,9 @@ def _about(table: Table) -> str:
         return "each row is an edge, which belongs to both its ends"
     if table.by_rows:
         return "each row is another person"
-    rows = "as many rows of one person as each query chooses" if table.buys_cap else f"{table.max_rows} rows of one person"
+    rows = (
+        "as many rows of one person as each query chooses" if table.buys_cap else f"{table.max_rows} rows of one person"
+    )
     return f"whose a row is: {table.unit}; at most {rows} count"
 
 

@@ -10,7 +10,7 @@ from discreet.server.postgres.catalogue._database import ARROW
 from discreet.server.postgres.catalogue._scopes import Item
 from discreet.server.postgres.catalogue._types import held_as
 
-__all__ = ["TYPE_KEY", "shaped"]
+__all__ = ["TYPE_KEY", "shaped", "shown_type"]
 
 TYPE_KEY = b"pg_type"
 """Under which a field's metadata has PostgreSQL's name for the type of its values."""
@@ -20,8 +20,7 @@ def shaped(table: pa.Table, items: Sequence[Item], shown: Mapping[str, Callable[
     """A result under the names and types of a query's columns; `shown` names objects by their numbers."""
     fields, columns = list[pa.Field](), list[pa.ChunkedArray]()
     for item, column in zip(items, table.columns, strict=True):
-        kind = item.type or _inferred(column.type)
-        kind = "text" if kind == "unknown" else "text[]" if kind == "unknown[]" else kind
+        kind = shown_type(item.type or _inferred(column.type))
         values = column
         if kind.removesuffix("[]") in shown and kind.endswith("[]"):
             name = shown[kind.removesuffix("[]")]
@@ -34,6 +33,11 @@ def shaped(table: pa.Table, items: Sequence[Item], shown: Mapping[str, Callable[
         fields.append(pa.field(item.name, values.type, metadata={TYPE_KEY: kind.encode()}))
         columns.append(values)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def shown_type(kind: str | None) -> str:
+    """The type that a client is given for one that an expression has."""
+    return {None: "text", "unknown": "text", "unknown[]": "text[]"}.get(kind, kind or "text")
 
 
 def _inferred(kind: pa.DataType) -> str:

@@ -11,9 +11,12 @@ from sqlglot.errors import SqlglotError
 from discreet.errors import QueryError
 from discreet.query.parse._parser import foreign_grammar, unlogged
 from discreet.server.postgres.catalogue._calls import TABLE_FUNCTIONS, function_name, known_function
-from discreet.server.postgres.catalogue._nodes import fold
+from discreet.server.postgres.catalogue._nodes import PARAMETER, fold
 
-__all__ = ["parse", "reads_catalogue"]
+__all__ = ["DESCRIBED", "parse", "reads_catalogue"]
+
+DESCRIBED = "{}"
+"""The value of a parameter of which none is given: a text, a pattern, and an array."""
 
 _MAX_LENGTH = 2**16
 _MAX_TOKENS = 6_000
@@ -97,7 +100,9 @@ def _bound(query: exp.Expr, parameters: Sequence[Any]) -> Any:
         if not 1 <= number <= len(parameters):
             raise QueryError(f"there is no parameter ${place.name if place else '?'}")
         value = parameters[number - 1]
-        node.replace(exp.Literal.string(value) if isinstance(value, str) else exp.convert(value))
+        constant = exp.Literal.string(value) if isinstance(value, str) else exp.convert(value)
+        constant.meta[PARAMETER] = number
+        node.replace(constant)
     return query
 
 

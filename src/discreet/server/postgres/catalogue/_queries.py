@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -32,6 +32,11 @@ class Queries:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._expressions = Expressions(session, self)
+
+    @property
+    def parameters(self) -> Mapping[int, str]:
+        """The types that parameters are taken for, by their numbers."""
+        return self._expressions.parameters
 
     def query(self, node: exp.Expr, outer: Scope | None) -> tuple[exp.Query, tuple[Item, ...]]:
         """A query in DuckDB's dialect, and its columns. Raises `QueryError` for what is not listed."""
@@ -89,7 +94,10 @@ class Queries:
     def _values(self, node: exp.Values, scope: Scope) -> tuple[exp.Query, tuple[Item, ...]]:
         only(node, "expressions", "alias")
         rows = [
-            [self._expressions.translate(each, scope) for each in (row.expressions if isinstance(row, exp.Tuple) else [row])]
+            [
+                self._expressions.translate(each, scope)
+                for each in (row.expressions if isinstance(row, exp.Tuple) else [row])
+            ]
             for row in node.expressions
         ]
         items = tuple(Item(f"column{i}", kind) for i, (_, kind) in enumerate(rows[0], 1))
@@ -110,8 +118,8 @@ class Queries:
             only(from_, "this")
             select.set("from_", exp.From(this=self._source(from_.this, scope)))
         joins = [self._join(each, scope) for each in node.args.get("joins") or ()]
-        for lateral in node.args.get("laterals") or ():
-            joins.append(exp.Join(this=self._source(lateral, scope), kind="CROSS"))
+        laterals = node.args.get("laterals") or ()
+        joins += [exp.Join(this=self._source(lateral, scope), kind="CROSS") for lateral in laterals]
         select.set("joins", joins)
         where = node.args.get("where")
         if where is not None:
@@ -154,6 +162,7 @@ class Queries:
                 made.set("limit", exp.Limit(expression=self._expressions.value(clause.args["count"], scope)))
             elif clause is not None:
                 only(clause, "expression")
+                self._expressions.note(clause.expression, "bigint")
                 made.set(name, type(clause)(expression=self._expressions.value(clause.expression, scope)))
 
     def _ordered(self, order: exp.Expr, scope: Scope) -> exp.Order:
@@ -162,7 +171,9 @@ class Queries:
         for each in order.expressions:
             only(each, "this", "desc", "nulls_first")
             value = self._expressions.value(each.this, scope)
-            made.append(exp.Ordered(this=value, desc=bool(each.args.get("desc")), nulls_first=each.args.get("nulls_first")))
+            made.append(
+                exp.Ordered(this=value, desc=bool(each.args.get("desc")), nulls_first=each.args.get("nulls_first"))
+            )
         return exp.Order(expressions=made)
 
     def _projection(self, node: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Item]]:
@@ -170,9 +181,7 @@ class Queries:
         if star:
             only(node, "this", "table")
             sources = [scope.source(node.args["table"].name)] if node.args.get("table") else scope.sources
-            return [
-                (_column(source.alias, item.name), item) for source in sources for item in source.columns
-            ]
+            return [(_column(source.alias, item.name), item) for source in sources for item in source.columns]
         if isinstance(node, exp.Alias):
             only(node, "this", "alias")
             value, kind = self._expressions.translate(node.this, scope)
@@ -255,7 +264,9 @@ class Queries:
         if cte is not None:
             items = _renamed(cte, columns)
             scope.sources.append(Source(named, items))
-            return exp.Table(this=exp.to_identifier(name, quoted=True), alias=_alias(named, columns and [i.name for i in items]))
+            return exp.Table(
+                this=exp.to_identifier(name, quoted=True), alias=_alias(named, columns and [i.name for i in items])
+            )
         schema = schema or "pg_catalog"
         table = self._session.tables[schema, name]
         items = _renamed(tuple(Item(each, kind) for each, kind in table.columns.items()), columns)
@@ -300,7 +311,9 @@ class Queries:
             table = self._session.tables[schema, relation]
             items = _renamed(tuple(Item(each, kind) for each, kind in table.columns.items()), columns)
             scope.sources.append(Source(named, items))
-            held = exp.Table(this=exp.to_identifier(relation, quoted=True), db=exp.to_identifier(SCHEMA[schema], quoted=True))
+            held = exp.Table(
+                this=exp.to_identifier(relation, quoted=True), db=exp.to_identifier(SCHEMA[schema], quoted=True)
+            )
             held.set("alias", _alias(named, columns))
             return held
         value, kind = self._expressions.translate(node, scope)

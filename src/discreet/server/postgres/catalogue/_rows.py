@@ -164,7 +164,7 @@ class _Adding:
             number = names.index(relation.key) + 1
             index, name = self.number(), f"{relation.name}_pkey"
             self.primary[relation.name] = oid, index, number
-            self._index(oid, index, name, schema, relation, number)
+            self._index(oid, index, schema, relation, number)
             named = {"conname": name, "conkey": [number], "conindid": index}
             text = f"PRIMARY KEY ({self.quote(relation.key)})"
             self._constraint(constraints["p"], text, **named, **within)
@@ -190,7 +190,8 @@ class _Adding:
         self.add("pg_constraint", template, oid=oid, **changed)
         self.add("texts.constraint_texts", {}, oid=oid, definition=text)
 
-    def _index(self, oid: int, index: int, name: str, schema: int, relation: Relation, number: int) -> None:
+    def _index(self, oid: int, index: int, schema: int, relation: Relation, number: int) -> None:
+        name = f"{relation.name}_pkey"
         column = relation.columns[number - 1]
         named = {"oid": index, "relname": name, "relnamespace": schema, "relfilenode": index}
         self.add("pg_class", self.template.index, **named, relpages=1, reltuples=0.0)
@@ -216,13 +217,9 @@ class _Adding:
 
     def _information(self, relation: Relation) -> None:
         where = {"table_catalog": self.database, "table_schema": relation.schema, "table_name": relation.name}
-        self.add(
-            "information_schema.tables", where, table_type="BASE TABLE", is_insertable_into="YES", is_typed="NO"
-        )
+        self.add("information_schema.tables", where, table_type="BASE TABLE", is_insertable_into="YES", is_typed="NO")
         granted = {"grantor": "discreet", "grantee": "PUBLIC", "privilege_type": "SELECT"}
-        self.add(
-            "information_schema.table_privileges", where, is_grantable="NO", with_hierarchy="YES", **granted
-        )
+        self.add("information_schema.table_privileges", where, is_grantable="NO", with_hierarchy="YES", **granted)
         self.add(
             "pg_tables", {}, schemaname=relation.schema, tablename=relation.name, tableowner="discreet",
             hasindexes=relation.key is not None, hasrules=False, hastriggers=self._has_triggers(relation),
@@ -238,9 +235,7 @@ class _Adding:
             )  # fmt: skip
 
 
-def policy_rows(
-    database: str, relations: Sequence[Relation], builtin: Mapping[tuple[str, str], BuiltIn]
-) -> Rows:
+def policy_rows(database: str, relations: Sequence[Relation], builtin: Mapping[tuple[str, str], BuiltIn]) -> Rows:
     """The rows of every relation, beside those of the database and of the caller's role."""
     adding = _Adding(database, _Template(builtin), quoter(builtin))
     adding.triggered.update(each.path.table for each in relations if each.path is not None)

@@ -63,7 +63,7 @@ class Scope:
     ctes: dict[str, tuple[Item, ...]] = field(default_factory=dict[str, tuple[Item, ...]])
 
     def around(self) -> Iterator[Scope]:
-        """This scope and those outside it."""
+        """The scope itself, and those outside it."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
