@@ -25,7 +25,8 @@ ROWS = {
     ),
     "pg_catalog": (
         "pg_aggregate pg_am pg_attribute pg_auth_members pg_available_extensions pg_cast pg_class pg_collation "
-        "pg_constraint pg_conversion pg_database pg_depend pg_description pg_extension pg_group pg_index pg_indexes pg_language "
+        "pg_constraint pg_conversion pg_database pg_depend pg_description pg_extension pg_group pg_index pg_indexes "
+        "pg_language "
         "pg_namespace pg_opclass pg_operator pg_opfamily pg_proc pg_range pg_roles pg_settings pg_tables "
         "pg_tablespace pg_ts_config pg_ts_dict pg_ts_parser pg_ts_template pg_type pg_user pg_views"
     ),
@@ -48,7 +49,9 @@ TEXTS = {
         "FROM pg_proc WHERE oid < 16384 ORDER BY oid"
     ),
     "index_texts": "SELECT indexrelid::int8 AS oid, pg_get_indexdef(indexrelid) AS definition FROM pg_index ORDER BY 1",
-    "constraint_texts": "SELECT oid::int8 AS oid, pg_get_constraintdef(oid) AS definition FROM pg_constraint ORDER BY 1",
+    "constraint_texts": (
+        "SELECT oid::int8 AS oid, pg_get_constraintdef(oid) AS definition FROM pg_constraint ORDER BY 1"
+    ),
     "keywords": "SELECT word::text, catcode::text, barelabel, catdesc, baredesc FROM pg_get_keywords() ORDER BY 1",
     "settings": "SELECT name, current_setting(name) AS shown FROM pg_settings ORDER BY name",
 }

@@ -1,8 +1,8 @@
 """Every query that clients were seen to send is answered as a real PostgreSQL with the same empty tables does.
 
 Compared are the names and types of the columns, and the texts of all values; the rows as a multiset, and their order
-where the query says one. Not compared are the numbers of objects that are not built in, for which the objects stand, and
-where arrays begin to count, which one client asks by a cast of oidvector.
+where the query says one. Not compared are the numbers of objects that are not built in, for which the objects stand,
+and where arrays begin to count, which one client asks by a cast of oidvector.
 """
 
 from __future__ import annotations

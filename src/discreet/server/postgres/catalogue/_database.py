@@ -21,7 +21,7 @@ __all__ = ["ARROW", "SCHEMA", "Database"]
 
 SCHEMA: Mapping[str, str] = {"pg_catalog": "pg", "information_schema": "information", "texts": "texts"}
 """The database's own names for PostgreSQL's schemas, which DuckDB has too, with tables of its own in them."""
-_SECONDS = 0.8
+_SECONDS, _SECONDS_AGAIN = 0.5, 0.02
 _MAX_ROWS = 20_000
 _BATCH = 2_048
 _MACROS = (
@@ -29,6 +29,10 @@ _MACROS = (
         f"CREATE MACRO {kind}_names(a) AS list_transform(a, lambda i: lookup_{kind}_out_1(i))"
         for kind in ("regclass", "regtype", "regproc", "regnamespace")
     ),
+    # A list is made whole before anything counts its elements.
+    """CREATE MACRO series(a, b) AS generate_series(
+        a, CASE WHEN b - a > 100000 THEN error('LookupError: generate_series gives at most 100,000 rows') ELSE b END
+    )""",
     "CREATE MACRO expanded(a) AS list_transform(generate_series(1, len(a)), lambda i: {'x': a[i], 'n': i})",
     """CREATE MACRO json_text(t) AS '"' || replace(replace(t, '\\', '\\\\'), '"', '\\"') || '"'""",
 )
@@ -91,9 +95,8 @@ class Database:
         Raises `QueryError` where it takes too long, too much memory or too many rows, or means nothing to DuckDB.
         """
         cursor = self._connection.cursor()
-        timer = threading.Timer(_SECONDS, cursor.interrupt)
-        timer.daemon = True
-        timer.start()
+        done = threading.Event()
+        threading.Thread(target=_interrupt, args=(cursor, done), daemon=True).start()
         try:
             reader = cursor.sql(sql).to_arrow_reader(_BATCH)
             batches, count = list[pa.RecordBatch](), 0
@@ -108,8 +111,16 @@ class Database:
         except duckdb.Error as error:
             raise QueryError(_complaint(error)) from None
         finally:
-            timer.cancel()
+            done.set()
             cursor.close()
+
+
+def _interrupt(cursor: duckdb.DuckDBPyConnection, done: threading.Event) -> None:
+    """Interrupt what takes too long, again and again: DuckDB forgets it between planning and running a query."""
+    wait = _SECONDS
+    while not done.wait(wait):
+        cursor.interrupt()
+        wait = _SECONDS_AGAIN
 
 
 def _complaint(error: duckdb.Error) -> str:

@@ -39,13 +39,44 @@ class Expressions:
         self._session = session
         self._queries = queries
         self._calls = Calls(session, self)
+        self._methods: dict[type[exp.Expr], Callable[[exp.Expr, Scope], Typed]] = {
+            exp.Paren: self._paren,
+            exp.Not: self._not,
+            exp.Neg: self._negative,
+            exp.Column: self._column,
+            exp.Cast: self._cast,
+            exp.Collate: self._collate,
+            exp.Operator: self._operator,
+            exp.Escape: self._escaped,
+            exp.Is: self._is,
+            exp.DPipe: self._concatenated,
+            exp.Div: self._divided,
+            exp.Between: self._between,
+            exp.In: self._in,
+            exp.Exists: self._exists,
+            exp.Case: self._case,
+            exp.Array: self._array,
+            exp.Bracket: self._bracket,
+            exp.Tuple: self._tuple,
+            exp.Star: self._star,
+            **dict.fromkeys((exp.And, exp.Or), self._chain),
+            **dict.fromkeys((exp.Literal, exp.Boolean, exp.Null, exp.ByteString, exp.RawString), self._literal),
+            **dict.fromkeys((exp.Subquery, exp.Select, exp.Union, exp.Except, exp.Intersect), self._query),
+            **dict.fromkeys((exp.Anonymous, exp.Dot, exp.Filter, exp.Window), self._call),
+            **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), self._regular),
+            **dict.fromkeys((exp.Like, exp.ILike), self._plain_like),
+            **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr), self._counted),
+            **dict.fromkeys(
+                (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ), self._compared
+            ),
+        }
         self.parameters = dict[int, str]()
         """The types that parameters are taken for, by their numbers."""
 
     def translate(self, node: exp.Expr, scope: Scope) -> Typed:
-        """An expression in DuckDB's dialect, and PostgreSQL's type for it. Raises `QueryError` for what is not listed."""
-        method = _METHODS.get(type(node))
-        return self._calls.construct(node, scope) if method is None else method(self, node, scope)
+        """An expression in DuckDB's dialect, with PostgreSQL's type. Raises `QueryError` for what is not listed."""
+        method = self._methods.get(type(node))
+        return self._calls.construct(node, scope) if method is None else method(node, scope)
 
     def note(self, node: exp.Expr, kind: str | None) -> None:
         """Take a parameter for a value of a type, the first time that something says one."""
@@ -331,35 +362,3 @@ def _unescaped(text: str) -> str:
 
 
 _INTEGERS = ("smallint", "integer", "bigint", "oid")
-_METHODS: dict[type[exp.Expr], Callable[[Expressions, exp.Expr, Scope], Typed]] = {
-    exp.Paren: Expressions._paren,
-    exp.Not: Expressions._not,
-    exp.Neg: Expressions._negative,
-    exp.Column: Expressions._column,
-    exp.Cast: Expressions._cast,
-    exp.Collate: Expressions._collate,
-    exp.Operator: Expressions._operator,
-    exp.Escape: Expressions._escaped,
-    exp.Is: Expressions._is,
-    exp.DPipe: Expressions._concatenated,
-    exp.Div: Expressions._divided,
-    exp.Between: Expressions._between,
-    exp.In: Expressions._in,
-    exp.Exists: Expressions._exists,
-    exp.Case: Expressions._case,
-    exp.Array: Expressions._array,
-    exp.Bracket: Expressions._bracket,
-    exp.Tuple: Expressions._tuple,
-    exp.Star: Expressions._star,
-    **dict.fromkeys((exp.And, exp.Or), Expressions._chain),
-    **dict.fromkeys((exp.Literal, exp.Boolean, exp.Null, exp.ByteString), Expressions._literal),
-    **dict.fromkeys((exp.Subquery, exp.Select, exp.Union, exp.Except, exp.Intersect), Expressions._query),
-    **dict.fromkeys((exp.Anonymous, exp.Dot, exp.Filter, exp.Window), Expressions._call),
-    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), Expressions._regular),
-    **dict.fromkeys((exp.Like, exp.ILike), Expressions._plain_like),
-    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.BitwiseAnd, exp.BitwiseOr), Expressions._counted),
-    **dict.fromkeys(
-        (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ), Expressions._compared
-    ),
-}
-"""What may stand in an expression, beside what has a syntax of its own; see `Calls.construct`."""

@@ -22,6 +22,8 @@ _OPEN = "$role"
 _SELECT = ("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct", "with_",
            "laterals")  # fmt: skip
 _SET = ("this", "expression", "distinct", "order", "limit", "offset", "with_", "by_name", "side", "kind", "on")
+_MAX_COLUMNS = 1_600
+"""PostgreSQL's own limit, which * in nested queries would soon be past."""
 _KINDS = ("", "INNER", "OUTER", "CROSS")
 _SIDES = ("", "LEFT", "RIGHT", "FULL")
 
@@ -129,6 +131,8 @@ class Queries:
             for value, item in self._projection(each, scope):
                 projections.append(_aliased(value, item.name))
                 items.append(item)
+        if len(items) > _MAX_COLUMNS:
+            raise QueryError(f"a query of the catalogue has at most {_MAX_COLUMNS:,} columns; name those that you need")
         select.set("expressions", projections or [_aliased(exp.Null(), "nothing")])
         self._grouped(node, select, scope, items)
         distinct = node.args.get("distinct")
