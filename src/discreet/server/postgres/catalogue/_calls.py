@@ -90,7 +90,7 @@ class Calls:
 
     def __init__(self, session: Session, translator: Translator) -> None:
         self._session = session
-        self._of = translator
+        self._translator = translator
 
     def translate(self, node: exp.Expr, scope: Scope) -> Typed:
         """A call in DuckDB's dialect, and PostgreSQL's type for its answer. Raises `QueryError` if it is not listed."""
@@ -98,7 +98,7 @@ class Calls:
             case exp.Filter():
                 only(node, "this", "expression")
                 inner, kind = self.translate(node.this, scope)
-                where = exp.Where(this=self._of.value(node.expression.this, scope))
+                where = exp.Where(this=self._translator.value(node.expression.this, scope))
                 return exp.Filter(this=inner, expression=where), kind
             case exp.Window():
                 return self._window(node, scope)
@@ -110,7 +110,7 @@ class Calls:
     def _field(self, node: exp.Dot, scope: Scope) -> Typed:
         if not isinstance(node.this, exp.Paren) or not isinstance(node.expression, exp.Identifier):
             raise refuse("a name of more than three parts, or a function that is not PostgreSQL's,")
-        row, kind = self._of.translate(node.this.this, scope)
+        row, kind = self._translator.translate(node.this.this, scope)
         if kind != EXPANDED or node.expression.name not in ("x", "n"):
             raise refuse("a field of a row")
         return call("struct_extract", row, exp.Literal.string(node.expression.name)), "integer"
@@ -118,7 +118,7 @@ class Calls:
     def _window(self, node: exp.Window, scope: Scope) -> Typed:
         only(node, "this", "partition_by", "order", "over")
         inner, kind = self.translate(node.this, scope)
-        parts = [self._of.value(each, scope) for each in node.args.get("partition_by") or ()]
+        parts = [self._translator.value(each, scope) for each in node.args.get("partition_by") or ()]
         return exp.Window(
             this=inner, partition_by=parts, order=self.order(node.args.get("order"), scope), over="OVER"
         ), kind
@@ -133,7 +133,9 @@ class Calls:
             only(each, "this", "desc", "nulls_first")
             first = each.args.get("nulls_first")
             ordered.append(
-                exp.Ordered(this=self._of.value(each.this, scope), desc=bool(each.args.get("desc")), nulls_first=first)
+                exp.Ordered(
+                    this=self._translator.value(each.this, scope), desc=bool(each.args.get("desc")), nulls_first=first
+                )
             )
         return exp.Order(expressions=ordered)
 
@@ -153,7 +155,7 @@ class Calls:
             return self._privilege(name, arguments, scope)
         if name in CONSTANTS or name in NULLS:
             for each in arguments:
-                self._of.value(each, scope)
+                self._translator.value(each, scope)
             kind, value = CONSTANTS[name] if name in CONSTANTS else (NULLS[name], None)
             return constant(value, kind), kind
         if name in LOOKED_UP:
@@ -169,8 +171,8 @@ class Calls:
             raise QueryError(f"function {name} does not take {len(arguments)} arguments")
         values = list[exp.Expr]()
         for each, wanted in zip(arguments, types, strict=True):
-            value, kind = self._of.translate(each, scope)
-            self._of.note(each, wanted)
+            value, kind = self._translator.translate(each, scope)
+            self._translator.note(each, wanted)
             if wanted == "text[]":
                 value = value if kind in ("text[]", "name[]") else cast(value, kind, "text[]")[0]
             elif wanted == "text":
@@ -206,7 +208,7 @@ class Calls:
         """An argument, perhaps of an aggregate: DISTINCT x, or x ORDER BY y."""
         if isinstance(node, exp.Distinct):
             only(node, "expressions")
-            typed = [self._of.translate(each, scope) for each in node.expressions]
+            typed = [self._translator.translate(each, scope) for each in node.expressions]
             return exp.Distinct(expressions=[each for each, _ in typed]), typed[0][1]
         if isinstance(node, exp.Order):
             value, kind = self._argument(node.this, scope)
@@ -214,7 +216,7 @@ class Calls:
             assert order is not None
             order.set("this", value)
             return order, kind
-        return self._of.translate(node, scope)
+        return self._translator.translate(node, scope)
 
     def _privilege(self, name: str, arguments: list[exp.Expr], scope: Scope) -> Typed:
         """Whether everybody has a privilege: of whom it is asked makes no difference."""
@@ -222,13 +224,13 @@ class Calls:
         if len(arguments) not in (least, least + 1):
             raise QueryError(f"function {name} does not take {len(arguments)} arguments")
         *objects, privileges = arguments[len(arguments) - least :]
-        asked = as_text(*self._of.translate(privileges, scope))
+        asked = as_text(*self._translator.translate(privileges, scope))
         if name in ("has_table_privilege", "has_any_column_privilege"):
-            value, kind = self._of.translate(objects[0], scope)
+            value, kind = self._translator.translate(objects[0], scope)
             number = cast(value, kind, "regclass")[0] if kind != "oid" else value
             return call(lookup_name("readable", 2), number, asked), "boolean"
         for each in objects:
-            self._of.value(each, scope)
+            self._translator.value(each, scope)
         return call(lookup_name("holds", 2), asked, exp.Literal.string(HELD[name])), "boolean"
 
     def construct(self, node: exp.Expr, scope: Scope) -> Typed:
@@ -261,7 +263,7 @@ class Calls:
     def _call_array(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         if len(arguments) != 1:
             raise refuse("ARRAY (…) of anything but one query")
-        return self._of.array_of_query(arguments[0], scope)
+        return self._translator.array_of_query(arguments[0], scope)
 
     def _call_array_upper(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         array, kind = self._array(arguments, scope)
@@ -282,7 +284,7 @@ class Calls:
         dimension = arguments[-1].this if isinstance(arguments[-1], exp.Cast) else arguments[-1]
         if len(arguments) != 2 or not isinstance(dimension, exp.Literal) or dimension.name != "1":
             raise refuse("an array of more than one dimension")
-        array, kind = self._of.translate(arguments[0], scope)
+        array, kind = self._translator.translate(arguments[0], scope)
         if not is_list(kind):
             raise refuse("a function of arrays of something else")
         return array, kind
@@ -296,29 +298,29 @@ class Calls:
     def _call_generate_series(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         if len(arguments) != 2:
             raise refuse("generate_series of anything but two numbers")
-        ends = [self._of.translate(each, scope) for each in arguments]
+        ends = [self._translator.translate(each, scope) for each in arguments]
         return call("unnest", call("series", *(cast(*end, "bigint")[0] for end in ends))), ends[0][1]
 
     def _call__pg_expandarray(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         if len(arguments) != 1:
             raise refuse("_pg_expandarray of anything but one array")
-        return call("unnest", call("expanded", self._of.value(arguments[0], scope))), EXPANDED
+        return call("unnest", call("expanded", self._translator.value(arguments[0], scope))), EXPANDED
 
     def _call_pg_partition_ancestors(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         """No rows: no table is a part of another."""
         for each in arguments:
-            self._of.value(each, scope)
+            self._translator.value(each, scope)
         return call("unnest", constant(None, "oid[]")), "regclass"
 
     def _call_pg_get_expr(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         """The text of an expression, as which the catalogue holds it."""
         if len(arguments) not in (2, 3):
             raise QueryError("function pg_get_expr takes 2 or 3 arguments")
-        values = [self._of.value(each, scope) for each in arguments]
+        values = [self._translator.value(each, scope) for each in arguments]
         return values[0], "text"
 
     def _call_format(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
-        pattern, *values = (as_text(*self._of.translate(each, scope)) for each in arguments)
+        pattern, *values = (as_text(*self._translator.translate(each, scope)) for each in arguments)
         listed = exp.Cast(this=exp.Array(expressions=values), to=exp.DataType.build("VARCHAR[]", dialect="duckdb"))
         return call(lookup_name("format_values", 2), pattern, listed), "text"
 
@@ -331,7 +333,7 @@ class Calls:
     def _three(self, arguments: list[exp.Expr], scope: Scope) -> list[exp.Expr]:
         if len(arguments) != 3:
             raise QueryError("function replace takes 3 arguments")
-        return [as_text(*self._of.translate(each, scope)) for each in arguments]
+        return [as_text(*self._translator.translate(each, scope)) for each in arguments]
 
     def _call_json_build_object(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         """The text of a JSON object, of numbers, texts and truth values."""
@@ -339,7 +341,7 @@ class Calls:
             raise QueryError("json_build_object takes a value for each name")
         parts: list[exp.Expr] = []
         for place, each in enumerate(arguments):
-            value, kind = self._of.translate(each, scope)
+            value, kind = self._translator.translate(each, scope)
             textual = kind not in ("smallint", "integer", "bigint", "boolean", "oid", "numeric", "double precision")
             shown = call("json_text", as_text(value, kind)) if textual else as_text(value, kind)
             separator = "{" if place == 0 else " : " if place % 2 else ", "
@@ -349,7 +351,7 @@ class Calls:
     def _call_current_schemas(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         if len(arguments) != 1:
             raise QueryError("function current_schemas takes 1 argument")
-        self._of.value(arguments[0], scope)
+        self._translator.value(arguments[0], scope)
         implicit = isinstance(arguments[0], exp.Boolean) and arguments[0].this
         return constant(["pg_catalog", "public"] if implicit else ["public"], "name[]"), "name[]"
 
@@ -369,14 +371,14 @@ class Calls:
     def _call_pg_has_role(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         if len(arguments) not in (2, 3):
             raise QueryError("function pg_has_role takes 2 or 3 arguments")
-        role, kind = self._of.translate(arguments[-2], scope)
+        role, kind = self._translator.translate(arguments[-2], scope)
         own = exp.Literal.string(self._session.role)
         name = call(lookup_name("pg_get_userbyid", 1), role) if kind == "oid" else as_text(role, kind)
         return exp.Paren(this=exp.EQ(this=name, expression=own)), "boolean"
 
     def _call_current_setting(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         if arguments and not isinstance(arguments[0], exp.Literal):
-            return call(lookup_name("setting", 1), as_text(*self._of.translate(arguments[0], scope))), "text"
+            return call(lookup_name("setting", 1), as_text(*self._translator.translate(arguments[0], scope))), "text"
         name = self._constant(arguments[:1])
         if name.lower() in self._session.settings:
             return exp.Literal.string(self._session.settings[name.lower()]), "text"
@@ -389,7 +391,7 @@ class Calls:
         if len(arguments) != 3:
             raise QueryError("function set_config takes 3 arguments")
         self._constant(arguments[:1])
-        return as_text(*self._of.translate(arguments[1], scope)), "text"
+        return as_text(*self._translator.translate(arguments[1], scope)), "text"
 
     @staticmethod
     def _constant(arguments: list[exp.Expr]) -> str:

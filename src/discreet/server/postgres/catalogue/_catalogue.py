@@ -110,6 +110,8 @@ class Catalogue:
         queries = Queries(replace(self._session, settings={**self._session.settings, **known}))
         try:
             translated, items = queries.query(query, None)
+            if not items:
+                raise QueryError("a query of the catalogue names the columns that it wants")
             return translated.sql(dialect="duckdb"), items, queries.parameters
         except RecursionError:
             raise QueryError(_DEEP) from None

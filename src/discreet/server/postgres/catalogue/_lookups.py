@@ -107,9 +107,9 @@ class Lookups:
     def _format(self, oid: int, row: Mapping[str, Any]) -> str:
         """The name of a type as SQL writes it, with its schema where that is needed."""
         if row["typelem"] and row["typcategory"] == "A" and row["typsubscript"]:
-            of = self._types.get(row["typelem"])
-            if of is not None and of["typarray"] == oid:
-                return f"{self._format(row['typelem'], of)}[]"
+            base = self._types.get(row["typelem"])
+            if base is not None and base["typarray"] == oid:
+                return f"{self._format(row['typelem'], base)}[]"
         schema, name = self._schemas[row["typnamespace"]], row["typname"]
         if schema == "pg_catalog":
             return {"char": '"char"'}.get(name) or _SYNONYMS.get(name) or self.quote_ident(name)

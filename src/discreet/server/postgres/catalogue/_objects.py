@@ -78,7 +78,7 @@ def _add(policy: Policy, name: str, ordered: dict[str, Relation]) -> None:
     if path is not None:
         _add(policy, path.table, ordered)  # which a policy holds to lead to no circle
     refers = path is not None and policy.tables[path.table].key == path.key
-    ordered[name] = Relation("public", name, tuple(_columns(table)), table.key, path if refers else None, _about(table))
+    ordered[name] = Relation("public", name, tuple(_columns(table)), table.key, path if refers else None, _comment(table))
 
 
 def _columns(table: Table) -> Iterator[ShownColumn]:
@@ -91,7 +91,7 @@ def _columns(table: Table) -> Iterator[ShownColumn]:
         yield ShownColumn(name, TYPES[column.type], required, _describe(column))
 
 
-def _about(table: Table) -> str:
+def _comment(table: Table) -> str:
     if table.public:
         return "public: questions about it alone are free"
     if table.by_ends:

@@ -9,7 +9,7 @@ from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
-from discreet.query.parse._parser import foreign_grammar, unlogged
+from discreet.query.parse import foreign_grammar, unlogged
 from discreet.server.postgres.catalogue._calls import TABLE_FUNCTIONS, function_name, known_function
 from discreet.server.postgres.catalogue._nodes import PARAMETER, fold
 

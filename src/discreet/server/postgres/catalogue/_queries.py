@@ -88,10 +88,10 @@ class Queries:
             for item, other in zip(items, others, strict=False)
         )
         items = tuple(types)
-        made = type(node)(this=_operand(left), expression=_operand(right), distinct=node.args.get("distinct"))
+        built = type(node)(this=_operand(left), expression=_operand(right), distinct=node.args.get("distinct"))
         inner = Scope(scope.outer, [Source("", items)], scope.ctes)
-        self._tail(node, made, inner)
-        return made, items
+        self._tail(node, built, inner)
+        return built, items
 
     def _values(self, node: exp.Values, scope: Scope) -> tuple[exp.Query, tuple[Item, ...]]:
         only(node, "expressions", "alias")
@@ -155,30 +155,30 @@ class Queries:
         if having is not None:
             select.set("having", exp.Having(this=self._expressions.value(having.this, scope)))
 
-    def _tail(self, node: exp.Expr, made: exp.Query, scope: Scope) -> None:
+    def _tail(self, node: exp.Expr, built: exp.Query, scope: Scope) -> None:
         order = node.args.get("order")
         if order is not None:
-            made.set("order", self._ordered(order, scope))
+            built.set("order", self._ordered(order, scope))
         for name in ("limit", "offset"):
             clause = node.args.get(name)
             if isinstance(clause, exp.Fetch):
                 only(clause, "direction", "count")
-                made.set("limit", exp.Limit(expression=self._expressions.value(clause.args["count"], scope)))
+                built.set("limit", exp.Limit(expression=self._expressions.value(clause.args["count"], scope)))
             elif clause is not None:
                 only(clause, "expression")
                 self._expressions.note(clause.expression, "bigint")
-                made.set(name, type(clause)(expression=self._expressions.value(clause.expression, scope)))
+                built.set(name, type(clause)(expression=self._expressions.value(clause.expression, scope)))
 
     def _ordered(self, order: exp.Expr, scope: Scope) -> exp.Order:
         only(order, "expressions")
-        made = list[exp.Expr]()
+        built = list[exp.Expr]()
         for each in order.expressions:
             only(each, "this", "desc", "nulls_first")
             value = self._expressions.value(each.this, scope)
-            made.append(
+            built.append(
                 exp.Ordered(this=value, desc=bool(each.args.get("desc")), nulls_first=each.args.get("nulls_first"))
             )
-        return exp.Order(expressions=made)
+        return exp.Order(expressions=built)
 
     def _projection(self, node: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Item]]:
         star = isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
@@ -212,9 +212,9 @@ class Queries:
         joins = node.args.get("joins")
         if joins:
             node.set("joins", None)
-            made = self._source(node, scope)
-            made.set("joins", [self._join(each, scope) for each in joins])
-            return made
+            built = self._source(node, scope)
+            built.set("joins", [self._join(each, scope) for each in joins])
+            return built
         match node:
             case exp.Table() if isinstance(node.this, exp.Anonymous):
                 only(node, "this", "db", "alias", "ordinality")
