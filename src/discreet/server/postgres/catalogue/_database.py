@@ -106,9 +106,7 @@ class Database:
                 if count > _MAX_ROWS:
                     raise QueryError(f"a query of the catalogue gives at most {_MAX_ROWS:,} rows")
             return pa.Table.from_batches(batches, reader.schema)
-        except (duckdb.InterruptException, duckdb.OutOfMemoryException):
-            raise QueryError(_TOO_MUCH) from None
-        except duckdb.Error as error:
+        except (duckdb.Error, pa.ArrowException, OSError) as error:  # Arrow's, of an error between two batches
             raise QueryError(_complaint(error)) from None
         finally:
             done.set()
@@ -123,11 +121,14 @@ def _interrupt(cursor: duckdb.DuckDBPyConnection, done: threading.Event) -> None
         wait = _SECONDS_AGAIN
 
 
-def _complaint(error: duckdb.Error) -> str:
+def _complaint(error: Exception) -> str:
     """What to say of an error: the words of a lookup, which are ours, and none of DuckDB's."""
-    _, marked, words = str(error).partition("LookupError: ")
+    text = str(error)
+    _, marked, words = text.partition("LookupError: ")
     if marked:
         return words.splitlines()[0]
+    if any(word in text for word in ("INTERRUPT Error", "Out of Memory Error")):
+        return _TOO_MUCH
     return f"this query of the catalogue is not supported ({type(error).__name__.removesuffix('Exception')})"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 
+from discreet.errors import QueryError
 from discreet.server.postgres.catalogue._database import ARROW
 from discreet.server.postgres.catalogue._scopes import Item
 from discreet.server.postgres.catalogue._types import held_as
@@ -29,7 +30,10 @@ def shaped(table: pa.Table, items: Sequence[Item], shown: Mapping[str, Callable[
         elif kind in shown:
             values = pa.chunked_array([pa.array([shown[kind](each) for each in column.to_pylist()], pa.string())])
         elif (wanted := ARROW[held_as(kind)]) != column.type:
-            values = column.cast(wanted)
+            try:
+                values = column.cast(wanted)
+            except pa.ArrowException:
+                raise QueryError(f'column "{item.name}" has values that are not of type {kind}') from None
         fields.append(pa.field(item.name, values.type, metadata={TYPE_KEY: kind.encode()}))
         columns.append(values)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields))
