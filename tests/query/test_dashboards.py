@@ -76,8 +76,8 @@ METABASE = {
     ),
     'SELECT CAST(DATE_TRUNC(\'month\', "public"."visits"."day") AS date) AS "day", SUM("public"."visits"."price") AS '
     '"sum" FROM "public"."visits" WHERE ("public"."visits"."day" >= date \'2024-01-01\') AND ("public"."visits"."day" '
-    "< date '2024-07-01') GROUP BY CAST(DATE_TRUNC('month', \"public\".\"visits\".\"day\") AS date) ORDER BY "
-    "CAST(DATE_TRUNC('month', \"public\".\"visits\".\"day\") AS date) ASC": (
+    '< date \'2024-07-01\') GROUP BY CAST(DATE_TRUNC(\'month\', "public"."visits"."day") AS date) ORDER BY '
+    'CAST(DATE_TRUNC(\'month\', "public"."visits"."day") AS date) ASC': (
         "SELECT DATE_TRUNC('month', visits.day) AS day, SUM(price) AS sum FROM visits WHERE visits.day >= '2024-01-01' "
         "AND visits.day < '2024-07-01' GROUP BY DATE_TRUNC('month', visits.day) ORDER BY DATE_TRUNC('month', visits.day)"
     ),
@@ -138,7 +138,7 @@ GRAFANA = {
     'SELECT COUNT(city) AS "n", city FROM patients GROUP BY city LIMIT 50': (
         "SELECT COUNT(city) AS n, city FROM patients GROUP BY city LIMIT 50"
     ),
-    'SELECT date_trunc(\'day\', seen_at) AS "time", avg(pain) AS pain FROM visits WHERE seen_at BETWEEN '
+    "SELECT date_trunc('day', seen_at) AS \"time\", avg(pain) AS pain FROM visits WHERE seen_at BETWEEN "
     "'2024-01-01T00:00:00Z' AND '2024-02-01T00:00:00Z' GROUP BY 1 ORDER BY 1": (
         "SELECT DATE_TRUNC('day', seen_at) AS time, AVG(pain) AS pain FROM visits WHERE seen_at BETWEEN "
         "'2024-01-01 00:00:00' AND '2024-02-01 00:00:00' GROUP BY 1 ORDER BY 1"

@@ -250,7 +250,7 @@ def hunt(catalogue: Catalogue, number: int, seed: int) -> None:
 
 
 def test_mutated_queries_are_answered_refused_or_left(catalogue: Catalogue) -> None:
-    hunt(catalogue, 300, 1)
+    hunt(catalogue, 150, 1)
 
 
 @pytest.mark.soak

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import duckdb
@@ -21,7 +23,7 @@ __all__ = ["ARROW", "SCHEMA", "Database"]
 
 SCHEMA: Mapping[str, str] = {"pg_catalog": "pg", "information_schema": "information", "texts": "texts"}
 """The database's own names for PostgreSQL's schemas, which DuckDB has too, with tables of its own in them."""
-_SECONDS, _SECONDS_AGAIN = 0.5, 0.02
+_SECONDS, _WAIT, _LOOK = 0.5, 5.0, 0.05
 _MAX_ROWS = 20_000
 _BATCH = 2_048
 _MACROS = (
@@ -96,7 +98,7 @@ class Database:
         """
         cursor = self._connection.cursor()
         done = threading.Event()
-        threading.Thread(target=_interrupt, args=(cursor, done), daemon=True).start()
+        threading.Thread(target=_interrupt, args=(cursor, done, threading.get_ident()), daemon=True).start()
         try:
             reader = cursor.sql(sql).to_arrow_reader(_BATCH)
             batches, count = list[pa.RecordBatch](), 0
@@ -113,12 +115,24 @@ class Database:
             cursor.close()
 
 
-def _interrupt(cursor: duckdb.DuckDBPyConnection, done: threading.Event) -> None:
-    """Interrupt what takes too long, again and again: DuckDB forgets it between planning and running a query."""
-    wait = _SECONDS
+def _interrupt(cursor: duckdb.DuckDBPyConnection, done: threading.Event, asking: int) -> None:
+    """Interrupt what takes too long, again and again: DuckDB forgets it between planning and running a query.
+
+    What counts is the time of the asking thread, so that a busy machine refuses nothing; a query waits at most `_WAIT`.
+    """
+    taken = _clock(asking)
+    until, wait, limit = time.monotonic() + _WAIT, _LOOK, taken() + _SECONDS
     while not done.wait(wait):
-        cursor.interrupt()
-        wait = _SECONDS_AGAIN
+        if taken() > limit or time.monotonic() > until:
+            cursor.interrupt()
+
+
+def _clock(thread: int) -> Callable[[], float]:
+    """Seconds of CPU that a thread has taken; on a system that does not count them, seconds that pass."""
+    if sys.platform in ("win32", "darwin"):
+        return time.monotonic
+    clock = time.pthread_getcpuclockid(thread)
+    return lambda: time.clock_gettime(clock)
 
 
 def _complaint(error: Exception) -> str:

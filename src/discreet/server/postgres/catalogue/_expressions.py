@@ -119,7 +119,9 @@ class Expressions:
 
     def _query(self, node: exp.Expr, scope: Scope) -> Typed:
         query, items = self._queries.query(node, scope)
-        return exp.Subquery(this=query), items[0].type if items else None
+        if len(items) != 1:
+            raise QueryError("subquery must return only one column")
+        return exp.Subquery(this=query), items[0].type
 
     def _cast(self, node: exp.Expr, scope: Scope) -> Typed:
         only(node, "this", "to")
@@ -329,6 +331,8 @@ class Expressions:
     def array_of_query(self, node: exp.Expr, scope: Scope) -> Typed:
         """ARRAY(SELECT …)."""
         query, items = self._queries.query(node, scope)
+        if len(items) != 1:
+            raise QueryError("subquery must return only one column")
         call = exp.Anonymous(this="ARRAY", expressions=[query])
         # PostgreSQL gives an empty array where DuckDB gives null.
         return exp.Anonymous(this="coalesce", expressions=[call, exp.Array()]), f"{items[0].type or 'text'}[]"

@@ -78,7 +78,9 @@ def _add(policy: Policy, name: str, ordered: dict[str, Relation]) -> None:
     if path is not None:
         _add(policy, path.table, ordered)  # which a policy holds to lead to no circle
     refers = path is not None and policy.tables[path.table].key == path.key
-    ordered[name] = Relation("public", name, tuple(_columns(table)), table.key, path if refers else None, _comment(table))
+    ordered[name] = Relation(
+        "public", name, tuple(_columns(table)), table.key, path if refers else None, _comment(table)
+    )
 
 
 def _columns(table: Table) -> Iterator[ShownColumn]:

@@ -83,6 +83,8 @@ class Queries:
         only(node, *_SET)
         left, items = self.query(node.this, scope)
         right, others = self.query(node.expression, scope)
+        if len(items) != len(others):
+            raise QueryError("each UNION query must have the same number of columns")
         types = (
             Item(item.name, item.type if item.type not in (None, "unknown") else other.type)
             for item, other in zip(items, others, strict=False)
@@ -102,6 +104,8 @@ class Queries:
             ]
             for row in node.expressions
         ]
+        if len({len(row) for row in rows}) != 1:
+            raise QueryError("VALUES lists must all be the same length")
         items = tuple(Item(f"column{i}", kind) for i, (_, kind) in enumerate(rows[0], 1))
         selects = [
             exp.Select(expressions=[_aliased(value, item.name) for (value, _), item in zip(row, items, strict=True)])
