@@ -79,7 +79,8 @@ METABASE = {
     '< date \'2024-07-01\') GROUP BY CAST(DATE_TRUNC(\'month\', "public"."visits"."day") AS date) ORDER BY '
     'CAST(DATE_TRUNC(\'month\', "public"."visits"."day") AS date) ASC': (
         "SELECT DATE_TRUNC('month', visits.day) AS day, SUM(price) AS sum FROM visits WHERE visits.day >= '2024-01-01' "
-        "AND visits.day < '2024-07-01' GROUP BY DATE_TRUNC('month', visits.day) ORDER BY DATE_TRUNC('month', visits.day)"
+        "AND visits.day < '2024-07-01' GROUP BY DATE_TRUNC('month', visits.day) "
+        "ORDER BY DATE_TRUNC('month', visits.day)"
     ),
     'SELECT AVG("public"."visits"."pain") AS "avg" FROM "public"."visits" WHERE ("public"."visits"."seen_at" >= '
     'timestamp with time zone \'2024-01-01 01:00:00.000+01:00\') AND ("public"."visits"."seen_at" < '
@@ -166,7 +167,8 @@ IBIS = {
     ),
     'SELECT AVG("t1"."pain") AS "Mean(pain)" FROM ( SELECT * FROM "visits" AS "t0" WHERE "t0"."seen_at" >= '
     "CAST('2024-01-01T00:00:00' AS TIMESTAMP) ) AS \"t1\"": (
-        "SELECT AVG(pain) AS \"Mean(pain)\" FROM (SELECT * FROM visits WHERE seen_at >= TIMESTAMP '2024-01-01 00:00:00')"
+        'SELECT AVG(pain) AS "Mean(pain)" FROM (SELECT * FROM visits WHERE seen_at >= '
+        "TIMESTAMP '2024-01-01 00:00:00')"
     ),
     'SELECT "t4"."city", AVG("t4"."pain") AS "m" FROM ( SELECT "t2"."patient_id", "t2"."day", "t2"."pain", "t3"."city" '
     'FROM "visits" AS "t2" INNER JOIN "patients" AS "t3" ON "t2"."patient_id" = "t3"."patient_id" ) AS "t4" '

@@ -119,7 +119,8 @@ _POSTGRES: Mapping[str, str] = {
     ),
     "SELECT DATE_TRUNC('month', seen AT TIME ZONE 'UTC') AS m, COUNT(*) AS n FROM stays WHERE seen BETWEEN "
     "'2023-01-01T00:00:00Z' AND '2023-04-30T00:00:00+00:00' GROUP BY 1 ORDER BY 1": (
-        "SELECT DATE_TRUNC('month', seen) AS m, COUNT(*) AS n FROM stays WHERE seen <= '2023-04-30' GROUP BY 1 ORDER BY 1"
+        "SELECT DATE_TRUNC('month', seen) AS m, COUNT(*) AS n FROM stays WHERE seen <= '2023-04-30' GROUP BY 1 "
+        "ORDER BY 1"
     ),
 }
 _SPARK: Mapping[str, str] = {

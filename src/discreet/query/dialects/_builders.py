@@ -14,9 +14,9 @@ from discreet.query.functions._calls import integer_literal
 from discreet.query.functions._patterns import read_pattern
 
 __all__ = [
-    "added", "called", "concatenated", "counted_from", "days_added", "difference", "extracted", "first_arguments_kind",
-    "formatted", "greatest", "moment", "read_moment", "replaced", "reset", "rounded_numeric", "shifted", "sided", "substring",
-    "truncated",
+    "added", "called", "concatenated", "counted_from", "days_added", "difference", "extracted",
+    "first_arguments_kind", "formatted", "greatest", "moment", "read_moment", "replaced", "reset",
+    "rounded_numeric", "shifted", "sided", "substring", "truncated",
 ]  # fmt: skip
 
 Units = Mapping[str, str]

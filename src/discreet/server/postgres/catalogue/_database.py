@@ -98,7 +98,7 @@ class Database:
         """
         cursor = self._connection.cursor()
         done = threading.Event()
-        threading.Thread(target=_interrupt, args=(cursor, done, threading.get_ident()), daemon=True).start()
+        threading.Thread(target=_interrupt, args=(cursor, done, _own_clock()), daemon=True).start()
         try:
             reader = cursor.sql(sql).to_arrow_reader(_BATCH)
             batches, count = list[pa.RecordBatch](), 0
@@ -115,24 +115,30 @@ class Database:
             cursor.close()
 
 
-def _interrupt(cursor: duckdb.DuckDBPyConnection, done: threading.Event, asking: int) -> None:
+def _interrupt(cursor: duckdb.DuckDBPyConnection, done: threading.Event, taken: Callable[[], float]) -> None:
     """Interrupt what takes too long, again and again: DuckDB forgets it between planning and running a query.
 
-    What counts is the time of the asking thread, so that a busy machine refuses nothing; a query waits at most `_WAIT`.
+    `taken` is the CPU time of the thread that asks, so that a busy machine refuses nothing; it waits `_WAIT` at most.
     """
-    taken = _clock(asking)
-    until, wait, limit = time.monotonic() + _WAIT, _LOOK, taken() + _SECONDS
-    while not done.wait(wait):
+    limit, until = taken() + _SECONDS, time.monotonic() + _WAIT
+    while not done.wait(_LOOK):
         if taken() > limit or time.monotonic() > until:
             cursor.interrupt()
 
 
-def _clock(thread: int) -> Callable[[], float]:
-    """Seconds of CPU that a thread has taken; on a system that does not count them, seconds that pass."""
+def _own_clock() -> Callable[[], float]:
+    """The seconds of CPU that this thread has taken; where a system does not count them, those that pass."""
     if sys.platform in ("win32", "darwin"):
         return time.monotonic
-    clock = time.pthread_getcpuclockid(thread)
-    return lambda: time.clock_gettime(clock)
+    clock = time.pthread_getcpuclockid(threading.get_ident())
+
+    def taken() -> float:
+        try:
+            return time.clock_gettime(clock)
+        except OSError:  # the thread has ended, and its query with it
+            return 0.0
+
+    return taken
 
 
 def _complaint(error: Exception) -> str:
