@@ -160,6 +160,9 @@ class Calls:
             return constant(value, kind), kind
         if name in LOOKED_UP:
             return self._looked_up(name, arguments, scope)
+        if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+            only(arguments[0])
+            return call("count", exp.Star()), "bigint"
         return self._native(NATIVE[name], arguments, scope)
 
     def _looked_up(self, name: str, arguments: list[exp.Expr], scope: Scope) -> Typed:

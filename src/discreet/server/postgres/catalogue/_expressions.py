@@ -58,7 +58,6 @@ class Expressions:
             exp.Array: self._array,
             exp.Bracket: self._bracket,
             exp.Tuple: self._tuple,
-            exp.Star: self._star,
             **dict.fromkeys((exp.And, exp.Or), self._chain),
             **dict.fromkeys((exp.Literal, exp.Boolean, exp.Null, exp.ByteString, exp.RawString), self._literal),
             **dict.fromkeys((exp.Subquery, exp.Select, exp.Union, exp.Except, exp.Intersect), self._query),
@@ -184,10 +183,6 @@ class Expressions:
     def _tuple(self, node: exp.Expr, scope: Scope) -> Typed:
         only(node, "expressions")
         return exp.Tuple(expressions=[self.value(each, scope) for each in node.expressions]), None
-
-    def _star(self, node: exp.Expr, scope: Scope) -> Typed:  # noqa: ARG002
-        only(node)
-        return exp.Star(), None
 
     def value(self, node: exp.Expr, scope: Scope) -> exp.Expr:
         """An expression in DuckDB's dialect."""
