@@ -56,7 +56,12 @@ def ask(connection: psycopg.Connection, query: Recorded, names: dict[int, str], 
         [None if (value := cursor.get_value(row, i)) is None else value.decode() for i in range(cursor.nfields)]
         for row in range(cursor.ntuples)
     ]
-    return normal(columns, rows, names)
+    answer = normal(columns, rows, names)
+    if parameters:
+        connection.pgconn.prepare(b"", text.encode())
+        described = connection.pgconn.describe_prepared(b"")
+        answer["parameters"] = [types[described.param_type(i)] for i in range(described.nparams)]
+    return answer
 
 
 if __name__ == "__main__":

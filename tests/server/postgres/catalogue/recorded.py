@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ def recorded() -> list[Recorded]:
     return queries
 
 
+@cache
 def answers(client: str) -> dict[int, Any]:
     """The stored answers of the real server."""
     stored = json.loads((HERE / "answers" / f"{client}.json").read_text(encoding="utf-8"))
@@ -79,7 +81,8 @@ def compact(answer: Any) -> Any:
         return answer
     rows = sorted(json.dumps(row, ensure_ascii=False) for row in answer["rows"])
     digest = hashlib.sha256("\n".join(rows).encode()).hexdigest()
-    return {"columns": answer["columns"], "count": len(rows), "sha256": digest}
+    others = {name: value for name, value in answer.items() if name != "rows"}
+    return {**others, "count": len(rows), "sha256": digest}
 
 
 def name_back(text: str, objects: Mapping[str, int]) -> str:

@@ -79,12 +79,30 @@ def difference(query: Recorded, wanted: Any, catalogue: Catalogue, names: Mappin
         column = [name for name, _ in given["columns"]].index(LEFT_OUT[place][0])
         given, wanted = ({**each, "rows": [drop(row, column) for row in each["rows"]]} for each in (given, wanted))
     if "rows" not in wanted:
+        wanted = {name: value for name, value in wanted.items() if name != "parameters"}
         return "" if compact(given) == wanted else f"{compact(given)}, not {wanted}"
     ordered = ORDERED.search(query.text) is not None and place not in TIES
     mine, theirs = given["rows"], wanted["rows"]
     if mine == theirs if ordered else Counter(map(tuple, mine)) == Counter(map(tuple, theirs)):
         return ""
     return f"rows {mine[:3]} …, not {theirs[:3]} …"
+
+
+def test_parameters_and_columns_are_described_as_a_real_server_does(
+    catalogue: Catalogue, names: Mapping[int, str]
+) -> None:
+    described = 0
+    for query in QUERIES:
+        wanted = answers(query.client)[query.number]
+        if "error" in wanted:
+            continue
+        text, _ = query.numbered({name: number for number, name in names.items()})
+        given = catalogue.describe(text, len(query.parameters))
+        assert given is not None
+        assert list(given.parameters) == wanted.get("parameters", []), (query.client, query.number)
+        assert [list(each) for each in given.columns] == wanted["columns"], (query.client, query.number)
+        described += bool(given.parameters)
+    assert described >= 100
 
 
 def drop(row: list[Any], column: int) -> list[Any]:

@@ -22,7 +22,7 @@ from discreet.server.postgres.catalogue._functions import (
     Native,
     lookup_name,
 )
-from discreet.server.postgres.catalogue._nodes import call, only, refuse
+from discreet.server.postgres.catalogue._nodes import DESCRIBED, call, only, refuse
 from discreet.server.postgres.catalogue._scopes import Scope, Session
 from discreet.server.postgres.catalogue._types import REGISTERED, VECTORS, element, held_as, is_list
 
@@ -285,8 +285,10 @@ class Calls:
     def _array(self, arguments: list[exp.Expr], scope: Scope) -> Typed:
         """The first argument, an array, whose first dimension is asked of."""
         dimension = arguments[-1].this if isinstance(arguments[-1], exp.Cast) else arguments[-1]
-        if len(arguments) != 2 or not isinstance(dimension, exp.Literal) or dimension.name != "1":
+        if len(arguments) != 2 or not isinstance(dimension, exp.Literal) or dimension.name not in ("1", DESCRIBED):
             raise refuse("an array of more than one dimension")
+        self._translator.translate(arguments[1], scope)
+        self._translator.note(dimension, "integer")
         array, kind = self._translator.translate(arguments[0], scope)
         if not is_list(kind):
             raise refuse("a function of arrays of something else")

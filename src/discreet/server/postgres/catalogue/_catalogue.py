@@ -13,9 +13,10 @@ from discreet.errors import QueryError
 from discreet.policy import Policy
 from discreet.server.postgres.catalogue._builtin import SERVER_VERSION, SERVER_VERSION_NUMBER, read_builtin
 from discreet.server.postgres.catalogue._database import Database
+from discreet.server.postgres.catalogue._nodes import DESCRIBED
 from discreet.server.postgres.catalogue._objects import relations
 from discreet.server.postgres.catalogue._output import shaped, shown_type
-from discreet.server.postgres.catalogue._parse import DESCRIBED, parse, reads_catalogue
+from discreet.server.postgres.catalogue._parse import parse, reads_catalogue
 from discreet.server.postgres.catalogue._queries import Queries
 from discreet.server.postgres.catalogue._rows import policy_rows
 from discreet.server.postgres.catalogue._scopes import Item, Session, Table

@@ -6,9 +6,11 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 
-__all__ = ["PARAMETER", "call", "fold", "name_of", "only", "refuse"]
+__all__ = ["DESCRIBED", "PARAMETER", "call", "fold", "name_of", "only", "refuse"]
 
 
+DESCRIBED = "{}"
+"""The value of a parameter of which none is given: a text, a pattern, and an array."""
 PARAMETER = "parameter"
 """Under which the metadata of a constant has the number of the parameter whose value it is."""
 

@@ -13,10 +13,7 @@ from discreet.query.parse import foreign_grammar, unlogged
 from discreet.server.postgres.catalogue._calls import TABLE_FUNCTIONS, function_name, known_function
 from discreet.server.postgres.catalogue._nodes import PARAMETER, fold
 
-__all__ = ["DESCRIBED", "parse", "reads_catalogue"]
-
-DESCRIBED = "{}"
-"""The value of a parameter of which none is given: a text, a pattern, and an array."""
+__all__ = ["parse", "reads_catalogue"]
 
 _MAX_LENGTH = 2**16
 _MAX_TOKENS = 6_000
