@@ -16,7 +16,7 @@ from discreet.server.postgres.catalogue._database import Database
 from discreet.server.postgres.catalogue._nodes import DESCRIBED
 from discreet.server.postgres.catalogue._objects import relations
 from discreet.server.postgres.catalogue._output import shaped, shown_type
-from discreet.server.postgres.catalogue._parse import parse, reads_catalogue
+from discreet.server.postgres.catalogue._parse import names_nothing, parse, reads_catalogue
 from discreet.server.postgres.catalogue._queries import Queries
 from discreet.server.postgres.catalogue._rows import policy_rows
 from discreet.server.postgres.catalogue._scopes import Item, Session, Table
@@ -25,6 +25,8 @@ from discreet.server.postgres.catalogue._types import canonical
 __all__ = ["Catalogue", "Description"]
 
 _VERSION = f"PostgreSQL {SERVER_VERSION} (discreet)"
+_ROWS_OF_FUNCTIONS = ("generate_series", "unnest", "current_schema", "current_schemas", "current_database", "version")
+"""Functions in FROM whose names do not begin with pg_."""
 _DEEP = "the query of the catalogue is nested too deeply"
 
 
@@ -47,6 +49,7 @@ class Catalogue:
         builtin = read_builtin(database)
         rows = policy_rows(database, relations(policy), builtin)
         self._database = Database(builtin, rows)
+        self._relations = frozenset([*_ROWS_OF_FUNCTIONS, *(name for _, name in builtin)])
         lookups = self._database.lookups
         self._shown = {
             "regclass": lookups.regclass_out,
@@ -104,6 +107,8 @@ class Catalogue:
     def _translate(
         self, sql: str, parameters: Sequence[Any], settings: Mapping[str, str]
     ) -> tuple[str, tuple[Item, ...], Mapping[int, str]] | None:
+        if names_nothing(sql, self._relations):
+            return None
         query = parse(sql, parameters)
         if query is None or not reads_catalogue(query, self._session.tables):
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from discreet.query.parse import foreign_grammar, unlogged
 from discreet.server.postgres.catalogue._calls import TABLE_FUNCTIONS, function_name, known_function
 from discreet.server.postgres.catalogue._nodes import PARAMETER, fold
 
-__all__ = ["parse", "reads_catalogue"]
+__all__ = ["names_nothing", "parse", "reads_catalogue"]
 
 _MAX_LENGTH = 2**16
 _MAX_TOKENS = 6_000
@@ -21,6 +22,7 @@ _MAX_DEPTH = 60
 _MAX_NODES = 8_000
 _MAX_QUERIES = 24
 """Half as many again as any client was seen to send: what DuckDB takes to plan them doubles with every five."""
+_WORD = re.compile(r"\w+")
 _SCHEMAS = ("pg_catalog", "information_schema")
 _STEPS_PER_TOKEN = 8
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
@@ -60,6 +62,17 @@ def parse(text: str, parameters: Sequence[Any] = ()) -> exp.Query | None:
         raise
     except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
         return None
+
+
+def names_nothing(text: str, relations: frozenset[str]) -> bool:
+    """Whether a text reads something, and has not even a word that could name a relation or rows of the catalogue.
+
+    Tells most questions from queries of the catalogue before either is parsed; others may turn out to be neither.
+    """
+    if len(text) > _MAX_LENGTH:
+        return True
+    words = {word.lower() for word in _WORD.findall(text)}
+    return "from" in words and words.isdisjoint(relations) and not any(word.startswith("pg_") for word in words)
 
 
 def _is_unicode(text: str) -> bool:
