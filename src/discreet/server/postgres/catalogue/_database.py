@@ -96,7 +96,10 @@ class Database:
 
         Raises `QueryError` where it takes too long, too much memory or too many rows, or means nothing to DuckDB.
         """
-        cursor = self._connection.cursor()
+        try:
+            cursor = self._connection.cursor()
+        except duckdb.ConnectionException:
+            raise QueryError("the catalogue is closed") from None
         done = threading.Event()
         threading.Thread(target=_interrupt, args=(cursor, done, _own_clock()), daemon=True).start()
         try:
