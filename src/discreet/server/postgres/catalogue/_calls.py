@@ -15,6 +15,7 @@ from discreet.server.postgres.catalogue._functions import (
     ELEMENT,
     FIRST,
     HELD,
+    LEAST,
     LIST,
     LOOKED_UP,
     NATIVE,
@@ -24,7 +25,7 @@ from discreet.server.postgres.catalogue._functions import (
 )
 from discreet.server.postgres.catalogue._nodes import DESCRIBED, call, only, refuse
 from discreet.server.postgres.catalogue._scopes import Scope, Session
-from discreet.server.postgres.catalogue._types import REGISTERED, VECTORS, element, held_as, is_list
+from discreet.server.postgres.catalogue._types import REGISTERED, TEXTS, VECTORS, element, held_as, is_list
 
 __all__ = ["EXPANDED", "TABLE_FUNCTIONS", "Calls", "constant", "known_function"]
 
@@ -203,6 +204,8 @@ class Calls:
         first = next((kind for kind in types if kind not in (None, "unknown")), types[0] if types else None)
         if rule == FIRST:
             return first
+        if rule == LEAST:
+            return "text" if first in TEXTS else first
         if rule == LIST:
             return None if first is None else f"{first}[]"
         return element(first) if rule == ELEMENT else rule

@@ -211,7 +211,8 @@ class Expressions:
             where = f"{table}.{name}" if table else f'"{name}"'
             raise QueryError(f"column {where} does not exist")
         source, kind = place
-        qualifier = exp.to_identifier(source.alias, quoted=True) if table or len(scope.sources) > 1 else None
+        named = source.alias and (table or len(scope.sources) > 1)  # an alias of a result has no table
+        qualifier = exp.to_identifier(source.alias, quoted=True) if named else None
         return exp.Column(this=exp.to_identifier(name, quoted=True), table=qualifier), kind
 
     def _counted(self, node: exp.Expr, scope: Scope) -> Typed:

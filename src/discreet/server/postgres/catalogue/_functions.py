@@ -19,6 +19,7 @@ from discreet.server.postgres.catalogue._types import held_as
 __all__ = ["CONSTANTS", "HELD", "LOOKED_UP", "NATIVE", "NULLS", "Native", "lookup_name", "register"]
 
 FIRST = "the type of the first argument"
+LEAST = "the type of the first argument, and text for all kinds of text"
 LIST = "an array of the first argument"
 ELEMENT = "an element of the first argument"
 
@@ -56,8 +57,8 @@ NATIVE: Mapping[str, Native] = {
     "length": Native("length", "integer"),
     "lower": Native("lower", "text"),
     "ltrim": Native("ltrim", "text", 1, 2),
-    "max": Native("max", FIRST),
-    "min": Native("min", FIRST),
+    "max": Native("max", LEAST),
+    "min": Native("min", LEAST),
     "nullif": Native("nullif", FIRST, 2, 2),
     "rank": Native("rank", "bigint", 0, 0),
     "right": Native("right", "text", 2, 2),
@@ -65,6 +66,7 @@ NATIVE: Mapping[str, Native] = {
     "rtrim": Native("rtrim", "text", 1, 2),
     "split_part": Native("split_part", "text", 3, 3),
     "starts_with": Native("starts_with", "boolean", 2, 2),
+    "string_to_array": Native("string_split", "text[]", 2, 2),
     "string_agg": Native("string_agg", "text", 2, 2),
     "strpos": Native("strpos", "integer", 2, 2),
     "substr": Native("substr", "text", 2, 3),

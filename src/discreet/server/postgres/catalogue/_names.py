@@ -42,7 +42,7 @@ def _strength(node: exp.Expr) -> tuple[int, str]:
             return _strength(node.this)
         case exp.Cast():
             strength, name = _strength(node.this)
-            return (strength, name) if strength else (1, _type(node.args["to"]))
+            return (2, name) if strength == 2 else (1, _type(node.args["to"]))
         case exp.Case():
             default = node.args.get("default")
             strength, name = _strength(default) if default is not None else (0, "")

@@ -29,7 +29,7 @@ def shaped(table: pa.Table, items: Sequence[Item], shown: Mapping[str, Callable[
             values = pa.chunked_array([pa.array(named, pa.list_(pa.string()))])
         elif kind in shown:
             values = pa.chunked_array([pa.array([shown[kind](each) for each in column.to_pylist()], pa.string())])
-        elif (wanted := ARROW[held_as(kind)]) != column.type:
+        elif (wanted := ARROW[held_as(kind)]) != column.type and kind != "numeric":
             try:
                 values = column.cast(wanted)
             except pa.ArrowException:

@@ -166,7 +166,10 @@ class Queries:
         for name in ("limit", "offset"):
             clause = node.args.get(name)
             if isinstance(clause, exp.Fetch):
-                only(clause, "direction", "count")
+                only(clause, "direction", "count", "limit_options")
+                options = clause.args.get("limit_options")
+                if options is not None:
+                    only(options, "rows")
                 built.set("limit", exp.Limit(expression=self._expressions.value(clause.args["count"], scope)))
             elif clause is not None:
                 only(clause, "expression")
