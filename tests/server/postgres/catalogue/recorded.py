@@ -1,9 +1,10 @@
 """The queries that clients send, and what is compared of their answers.
 
 Each file of `queries` holds the texts of one client, each after a line `--- number`, with the values of its
-parameters. Numbers of objects that are not built in differ from server to server: in texts and answers the object
-stands instead, as `<class public.visits>`. An answer is its columns' names and types, and the text of each value, as a
-client reads it. What is not compared, with the reason, is in `test_recorded`.
+parameters; those of `by_hand` no client sent: they try what is listed. Numbers of objects that are not built in
+differ from server to server: in texts and answers the object stands instead, as `<class public.visits>`. An answer is
+its columns' names and types, and the text of each value, as a client reads it. What is not compared, with the reason,
+is in `test_recorded`.
 """
 
 from __future__ import annotations

@@ -62,6 +62,13 @@ def constant(value: Any, kind: str) -> exp.Expr:
     return exp.convert(value)
 
 
+def _short_truth(value: exp.Expr) -> exp.Expr:
+    """A truth value as PostgreSQL's CONCAT writes it."""
+    branches = [exp.If(this=value, true=exp.Literal.string("t"))]
+    branches.append(exp.If(this=exp.Not(this=exp.Paren(this=value.copy())), true=exp.Literal.string("f")))
+    return exp.Case(ifs=branches)
+
+
 def function_name(node: exp.Expr) -> str | None:
     """The name of the function that a call names, without PostgreSQL's own schemas; None for what is no such call."""
     if (
@@ -196,6 +203,9 @@ class Calls:
             types.append(kind)
         if native.type == "text":
             values = [as_text(value, kind) if kind in REGISTERED or is_list(kind) else value
+                      for value, kind in zip(values, types, strict=True)]  # fmt: skip
+        if native.name in ("concat", "concat_ws"):
+            values = [_short_truth(value) if kind == "boolean" else value
                       for value, kind in zip(values, types, strict=True)]  # fmt: skip
         return call(native.name, *values), self._type(native.type, types)
 
