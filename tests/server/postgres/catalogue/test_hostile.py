@@ -98,6 +98,7 @@ def test_what_is_no_query_of_the_catalogue_is_left_to_others(text: str, catalogu
         ("SELECT (SELECT count(*) FROM discreet.budget) FROM pg_class", "not both"),
         ("WITH pg_type AS (SELECT * FROM patients) SELECT * FROM pg_class, pg_type", "not both"),
         ("SELECT * FROM pg_catalog.pg_authid", "not in the catalogue"),
+        ('SELECT x FROM "information_schema"."nothing"', "not in the catalogue"),
         ("SELECT rolpassword FROM pg_catalog.pg_shadow", "not in the catalogue"),
         ("SELECT getenv('HOME') FROM pg_class", "the function getenv"),
         ("SELECT expanded(conkey) FROM pg_constraint", "the function expanded"),

@@ -49,7 +49,7 @@ class Catalogue:
         builtin = read_builtin(database)
         rows = policy_rows(database, relations(policy), builtin)
         self._database = Database(builtin, rows)
-        self._relations = frozenset([*_ROWS_OF_FUNCTIONS, *(name for _, name in builtin)])
+        self._relations = frozenset(["information_schema", *_ROWS_OF_FUNCTIONS, *(name for _, name in builtin)])
         lookups = self._database.lookups
         self._shown = {
             "regclass": lookups.regclass_out,

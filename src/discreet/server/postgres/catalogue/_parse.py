@@ -136,17 +136,16 @@ def reads_catalogue(query: exp.Expr, tables: Mapping[tuple[str, str], Any]) -> b
     Raises `QueryError` for one that reads both the catalogue and something else.
     """
     names = {each.alias for each in query.find_all(exp.CTE)}
-    own, foreign = list[str](), list[str]()
+    own, foreign, absent = list[str](), list[str](), list[str]()
     for table in query.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier) or (not table.db and table.name in names):
             continue
         known = table.db in ("", *_SCHEMAS) and (table.db or _SCHEMAS[0], table.name) in tables
-        (own if known else foreign).append(table.sql(dialect="postgres"))
-    if foreign:
-        system = [each for each in foreign if each.startswith(tuple(f"{schema}." for schema in _SCHEMAS))]
-        if own or system:
+        (own if known else absent if table.db in _SCHEMAS else foreign).append(f"{table.db}.{table.name}".lstrip("."))
+    if foreign or absent:
+        if own or absent:
             raise QueryError(
-                f'relation "{(system or foreign)[0][:200]}" is not in the catalogue: a query reads the catalogue or '
+                f'relation "{(absent or foreign)[0][:200]}" is not in the catalogue: a query reads the catalogue or '
                 "tables of the policy, not both"
             )
         return False
