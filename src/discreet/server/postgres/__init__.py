@@ -1,0 +1,1 @@
+"""The PostgreSQL wire: what clients, drivers and dashboards of PostgreSQL speak."""
