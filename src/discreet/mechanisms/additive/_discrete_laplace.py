@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import ParameterError
 from discreet.mechanisms._sensitivity import l1_of, level_of
@@ -78,13 +79,17 @@ class DiscreteLaplace(IntegerRelease):
         >>> DiscreteLaplace(10).error(0.95)
         30
         """
-        miss = 1 - level_of(level)
-        bits = 128 + math.ceil(1 / miss).bit_length()
-        q_low, _ = exp_bounds(1 / self.scale, bits)
-
-        return least(lambda k: 2 * exp_bounds((k + 1) / self.scale, bits)[1] <= miss * ((1 << bits) + q_low))
+        return _half_width(self.scale, 1 - level_of(level))
 
     @property
     def std(self) -> float:
         """The standard deviation of one entry's noise, in float precision: 1 / (√2 · sinh(1 / (2 scale)))."""
         return 1 / (math.sqrt(2) * math.sinh(float(1 / (2 * self.scale))))
+
+
+@lru_cache(maxsize=1_024)
+def _half_width(scale: Fraction, miss: Fraction) -> int:
+    """The least k that a draw of this scale is beyond with probability `miss` or less."""
+    bits = 128 + math.ceil(1 / miss).bit_length()
+    q_low, _ = exp_bounds(1 / scale, bits)
+    return least(lambda k: 2 * exp_bounds((k + 1) / scale, bits)[1] <= miss * ((1 << bits) + q_low))

@@ -399,15 +399,18 @@ class Desk:
         key: str | None,
         ticket: Ticket,
     ) -> Answered:
-        if not prepared.fresh and (stored := self._stored(caller.spending, prepared)) is not None:
-            return stored
-        if price is not None:
-            _check_price(price, max_price)
-        session = Session(self._engine, self.policy, caller.spending)
-        ticket.taken(session)
+        if max_price is None and price is not None:
+            stored = None if prepared.fresh else self._stored(caller.spending, prepared)
+            if stored is not None:
+                return stored
+            _check_price(price, None)
         with self._flights.only(prepared.hash if self.shelf_is_shared else f"{caller.account} {prepared.hash}"):
             if not prepared.fresh and (stored := self._stored(caller.spending, prepared)) is not None:
                 return stored
+            if price is not None:
+                _check_price(price, max_price)
+            session = Session(self._engine, self.policy, caller.spending)
+            ticket.taken(session)
             drawn: _Drawn = cast("Any", session).answer(_Ready(prepared), idempotency_key=key)
         if drawn.release is None:
             return Answered(prepared.hash, drawn.payload, "repeat", None, prepared.read)

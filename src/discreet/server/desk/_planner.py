@@ -8,7 +8,7 @@ from functools import cached_property
 from discreet.combined import Statement, plan_under
 from discreet.policy import Policy
 from discreet.privacy import Loss, pure
-from discreet.query import Plan, Release, in_dialect
+from discreet.query import Plan, PreparedSQL, Release, in_dialect, with_spend
 from discreet.release import Prepared
 from discreet.server.desk._answer_index import question_of_plan
 from discreet.server.desk._ask import Ask, QuotedColumn
@@ -17,7 +17,7 @@ from discreet.session import Session
 
 __all__ = ["Planned", "Planner"]
 
-_MOST_PLANS = 1_000
+_MOST_PLANS = 300
 
 
 @dataclass(frozen=True)
@@ -61,28 +61,46 @@ class Planner:
     def __init__(self, session: Session, policy: Policy) -> None:
         self._session, self._policy = session, policy
         self._digest = policy.digest()
-        self._plans = RecentlyUsed[Planned](_MOST_PLANS)
+        self._plans, self._bares = RecentlyUsed[Planned](_MOST_PLANS), RecentlyUsed[Plan](_MOST_PLANS)
 
     def plan(self, ask: Ask) -> Planned:
         """A question's plan. Raises what `Session.prepare` raises, and `ParameterError` for targets out of reach."""
         return self._plans.get(ask, lambda: self._plan(ask))
 
     def _plan(self, ask: Ask) -> Planned:
-        text = in_dialect(ask.query, ask.dialect, self._policy)
         assume = None if ask.rows is None else {"rows": ask.rows}
-        spend, bare = ask.spend, None
+        spend = ask.spend
         if spend is None:
-            bare = self._session.plan(text, None, assume, bias=ask.bias)
+            bare = plan_under(self._bare(ask), assume)
             if ask.error:
                 spend = bare.spend_for(dict(ask.error), ask.level, ask.currency, ask.delta)
             elif all(level.bounded.is_public for level in bare.all_levels):
                 spend = pure(1)
-        if spend is None:
-            assert bare is not None
-            return Planned(ask, bare, self._question(bare), None)
-        prepared = self._session.prepare(Statement(text, spend, ask.bias))
+            else:
+                return Planned(ask, bare, self._question(bare), None)
+        prepared = self._prepared(ask, spend)
         plan = plan_under(prepared.plan, assume)  # pyright: ignore[reportAttributeAccessIssue]
         return Planned(replace(ask, spend=spend, error=()), plan, self._question(plan), prepared)
+
+    def _bare(self, ask: Ask) -> Plan:
+        """The plan of a query whatever its spend: what takes longest is done once."""
+
+        def make() -> Plan:
+            text = in_dialect(ask.query, ask.dialect, self._policy)
+            return self._session.plan(text, bias=ask.bias)
+
+        return self._bares.get((ask.query, ask.dialect, ask.bias), make)
+
+    def _prepared(self, ask: Ask, spend: Loss) -> Prepared[Release]:
+        """What `Session.prepare` makes of a query and a spend, from the plan without one where that is the same."""
+        if not ask.bias and "pivot" not in ask.query.casefold():
+            bare = self._bare(ask)
+            if type(bare) is Plan:
+                plan = with_spend(bare, spend)
+                assert plan.loss is not None
+                return PreparedSQL(plan, plan.loss, plan.hash(self._policy))
+        text = in_dialect(ask.query, ask.dialect, self._policy)
+        return self._session.prepare(Statement(text, spend, ask.bias))
 
     def _question(self, plan: Plan) -> str:
         return question_of_plan(plan, self._digest, self._policy.version)
