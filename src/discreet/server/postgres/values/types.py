@@ -1,0 +1,146 @@
+"""From Arrow's types to PostgreSQL's, and the cells of an answer.
+
+Source: PostgreSQL manual, section "pg_type"; ``src/include/catalog/pg_type.dat`` for the OIDs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.server.postgres.codec.backend import Column
+from discreet.server.postgres.values import cells
+
+__all__ = ["OID", "PgType", "columns_of", "rows_of", "type_of"]
+
+OID = b"oid"
+"""A field's metadata under this key is the OID of its type, where Arrow's type does not say it, as for ``name``."""
+
+
+@dataclass(frozen=True, slots=True)
+class PgType:
+    """A type: its OID, its width in bytes (-1 varies), and how its values are written in both formats."""
+
+    oid: int
+    size: int
+    text: Callable[[Any], str]
+    binary: Callable[[Any], bytes]
+    array: int | None = None
+
+
+BOOL = PgType(16, 1, cells.bool_text, cells.packed("!?"), 1000)
+BYTEA = PgType(17, -1, cells.bytes_text, bytes, 1001)
+INT8 = PgType(20, 8, str, cells.packed("!q"), 1016)
+INT2 = PgType(21, 2, str, cells.packed("!h"), 1005)
+INT4 = PgType(23, 4, str, cells.packed("!i"), 1007)
+TEXT = PgType(25, -1, str, str.encode, 1009)
+OID_TYPE = PgType(26, 4, str, cells.packed("!I"), 1028)
+FLOAT4 = PgType(700, 4, cells.float4_text, cells.packed("!f"), 1021)
+FLOAT8 = PgType(701, 8, cells.float8_text, cells.packed("!d"), 1022)
+DATE = PgType(1082, 4, str, cells.date_binary, 1182)
+TIME = PgType(1083, 8, cells.time_text, cells.time_binary, 1183)
+TIMESTAMP = PgType(1114, 8, cells.timestamp_text, cells.timestamp_binary, 1115)
+TIMESTAMPTZ = PgType(1184, 8, cells.timestamptz_text, cells.timestamp_binary, 1185)
+INTERVAL = PgType(1186, 16, cells.interval_text, cells.interval_binary, 1187)
+NUMERIC = PgType(1700, -1, cells.numeric_text, cells.numeric_binary, 1231)
+
+_NAMED = {
+    18: PgType(18, 1, str, str.encode, 1002),  # "char"
+    19: PgType(19, 64, str, str.encode, 1003),  # name
+    **{oid: PgType(oid, 4, str, cells.packed("!I")) for oid in (24, 28, 2205, 2206, 4089)},  # regproc, xid, regclass …
+}
+"""Types of the catalogue that Arrow has no type for."""
+_VECTORS = {22: INT2, 30: OID_TYPE}
+
+_TESTS: tuple[tuple[Callable[[pa.DataType], bool], PgType], ...] = (
+    (pa.types.is_boolean, BOOL),
+    (pa.types.is_int64, INT8),
+    (pa.types.is_int32, INT4),
+    (lambda kind: pa.types.is_int16(kind) or pa.types.is_int8(kind) or pa.types.is_uint8(kind), INT2),
+    (pa.types.is_uint32, OID_TYPE),
+    (pa.types.is_uint16, INT4),
+    (pa.types.is_float64, FLOAT8),
+    (lambda kind: pa.types.is_float32(kind) or pa.types.is_float16(kind), FLOAT4),
+    (lambda kind: pa.types.is_decimal(kind) or pa.types.is_uint64(kind), NUMERIC),
+    (pa.types.is_date, DATE),
+    (pa.types.is_time, TIME),
+    (lambda kind: pa.types.is_timestamp(kind) and kind.tz is None, TIMESTAMP),
+    (pa.types.is_timestamp, TIMESTAMPTZ),
+    (lambda kind: pa.types.is_duration(kind) or pa.types.is_interval(kind), INTERVAL),
+    (
+        lambda kind: pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind),
+        BYTEA,
+    ),
+)
+
+
+def type_of(field: pa.Field) -> PgType:
+    """The type that a column has on the wire; what has none of its own is text."""
+    kind = field.type
+    named = int((field.metadata or {}).get(OID, b"0"))
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        element = type_of(kind.value_field)
+        if named in _VECTORS:
+            inner = _VECTORS[named]
+            return PgType(named, -1, cells.vector_text, cells.array_binary(inner.oid, inner.binary))
+        oid = element.array or 1009
+        return PgType(named or oid, -1, cells.array_text(element.text), cells.array_binary(element.oid, element.binary))
+    chosen = next((each for is_one, each in _TESTS if is_one(kind)), TEXT)
+    if not named:
+        return chosen
+    return _NAMED.get(named) or replace(chosen, oid=named)
+
+
+def columns_of(schema: pa.Schema, formats: Sequence[int]) -> list[Column]:
+    """The description of an answer's columns, in the formats asked for: none, one for all, or each its own.
+
+    Raises `ValueError` for another number of formats.
+    """
+    chosen = _spread(formats, len(schema))
+    return [
+        Column(field.name, kind.oid, kind.size, binary=bool(code))
+        for field, kind, code in zip(schema, map(type_of, schema), chosen, strict=True)
+    ]
+
+
+def rows_of(table: pa.Table, formats: Sequence[int]) -> Iterator[list[bytes | None]]:
+    """The cells of an answer, row by row. Raises `ValueError` as `columns_of` does."""
+    columns: list[list[bytes | None]] = []
+    for field, column, code in zip(table.schema, table.columns, _spread(formats, table.num_columns), strict=True):
+        kind = type_of(field)
+        write = kind.binary if code else _encoded(kind.text)
+        columns.append([None if value is None else write(value) for value in _values(column)])
+    if not columns:
+        return iter([[] for _ in range(table.num_rows)])
+    return map(list, zip(*columns, strict=True))
+
+
+def _values(column: Any) -> list[Any]:
+    """Python's values of a column; what is finer than a microsecond is cut off."""
+    kind = column.type
+    if pa.types.is_null(kind):
+        return [None] * len(column)
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("us", kind.tz), safe=False)
+    elif pa.types.is_time(kind):
+        column = column.cast(pa.time64("us"), safe=False)
+    elif pa.types.is_duration(kind):
+        column = column.cast(pa.duration("us"), safe=False)
+    elif pa.types.is_uint64(kind):
+        column = column.cast(pa.decimal128(20, 0))
+    return column.to_pylist()
+
+
+def _encoded(text: Callable[[Any], str]) -> Callable[[Any], bytes]:
+    return lambda value: text(value).encode(errors="replace")
+
+
+def _spread(formats: Sequence[int], count: int) -> Sequence[int]:
+    if len(formats) > 1 and len(formats) != count:
+        raise ValueError(f"{len(formats)} formats for {count} columns")
+    return formats if len(formats) > 1 else [formats[0] if formats else 0] * count
