@@ -1,6 +1,6 @@
 """How PostgreSQL writes a value, as text and in its binary format.
 
-Source: PostgreSQL manual, chapter "Data Types"; ``src/backend/utils/adt`` for the output and send functions of each type.
+Source: PostgreSQL manual, chapter "Data Types", and ``src/backend/utils/adt`` for the send functions.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def numeric_binary(value: Decimal) -> bytes:
     if not isinstance(exponent, int):  # NaN
         return struct.pack("!hhHh", 0, 0, 0xC000, 0)
     scale = max(0, -exponent)
-    text = "".join(map(str, digits)) + "0" * max(0, exponent)
-    integer, fraction = text[: len(text) - scale], text[len(text) - scale :].rjust(scale, "0")
+    text = ("".join(map(str, digits)) + "0" * max(0, exponent)).rjust(scale, "0")
+    integer, fraction = text[: len(text) - scale], text[len(text) - scale :]
     integer = integer.rjust(-(-len(integer) // 4) * 4, "0")
     fraction = fraction.ljust(-(-len(fraction) // 4) * 4, "0")
     groups = [int((integer + fraction)[i : i + 4]) for i in range(0, len(integer + fraction), 4)]

@@ -1,6 +1,6 @@
 """Parameters of a question, from their bytes to constants of SQL.
 
-Source: PostgreSQL manual, chapter "Data Types", for text; ``src/backend/utils/adt`` for the receive functions of each type.
+Source: PostgreSQL manual, chapter "Data Types", and ``src/backend/utils/adt`` for the receive functions.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ __all__ = ["DUMMIES", "UNKNOWN", "ParameterValueError", "literal", "quoted"]
 BOOL, INT8, INT2, INT4, TEXT, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 700, 701
 UNKNOWN, BPCHAR, VARCHAR, NAME, DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC = 705, 1042, 1043, 19, 1082, 1114, 1184, 1700
 _INTEGERS = {INT2: 2, INT4: 4, INT8: 8}
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,4})?", re.IGNORECASE)
-_INTEGER = re.compile(r"[+-]?\d{1,40}")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,4})?", re.IGNORECASE | re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _MAX_DIGITS = 1_000
 _EPOCH: Final = dt.datetime(2000, 1, 1)  # noqa: DTZ001 (timestamps have no zone)
 
