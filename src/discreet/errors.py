@@ -7,6 +7,9 @@
     ├── QueryError        a query is malformed or not supported
     ├── BudgetExceeded    a spend does not fit what is left
     ├── LedgerError       a ledger cannot be opened, written or trusted
+    │   ├── AccountStopped    an account, or the whole, is frozen or has ended
+    │   ├── KeyReused         an idempotency key belongs to another request, or to one that has no answer
+    │   └── SignInRefused     there is no such account, or the token is not its own
     ├── Cancelled         a query was cancelled while it was being answered
     └── MissingExtra      an optional dependency is not installed
 
@@ -19,15 +22,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 __all__ = [
+    "AccountStopped",
     "BudgetExceeded",
     "Cancelled",
     "DataError",
     "DiscreetError",
+    "KeyReused",
     "LedgerError",
     "MissingExtra",
     "ParameterError",
     "PolicyError",
     "QueryError",
+    "SignInRefused",
     "printable",
 ]
 
@@ -66,6 +72,18 @@ class BudgetExceeded(DiscreetError):
 
 class LedgerError(DiscreetError):
     """A ledger cannot be opened, written or trusted."""
+
+
+class AccountStopped(LedgerError):
+    """An account, or the whole, is frozen by its owner or has ended; nothing was spent."""
+
+
+class KeyReused(LedgerError):
+    """An idempotency key was used for another request, or for one that was charged and has no answer."""
+
+
+class SignInRefused(LedgerError):
+    """There is no such account, or the token is not its own: which of the two, it does not say."""
 
 
 class Cancelled(DiscreetError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from discreet.errors import BudgetExceeded, LedgerError, ParameterError
+from discreet.errors import BudgetExceeded, LedgerError, ParameterError, SignInRefused
 from discreet.ledger import Reservation, Stored, open_ledger
+from discreet.ledger.crypto._scram import scram_verifier
 from discreet.ledger.sqlite import _sqlite
 from discreet.ledger.state._account import PERIODS, next_start, start
 from discreet.privacy import PureLoss, approx, pure, rho
@@ -407,3 +409,49 @@ class Sharing(RuleBasedStateMachine):
 
 TestSharing = Sharing.TestCase
 TestSharing.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
+
+
+def test_a_server_of_the_owner_admits_an_account_and_finds_what_any_account_paid_for() -> None:
+    with open_ledger(None, pure(3)) as ledger:
+        ada = ledger.open_account("ada", ledger.grant("ada", pure(1)))
+        ben = ledger.admit(ledger.grant("ben", pure(1)) and "ben")
+        ada.commit(ada.reserve("plan-1", pure("0.25")), b"one")
+        ben.commit(ben.reserve("plan-2", pure("0.25")), b"two")
+
+        shared = ledger.find_of_any("plan-1")
+        assert shared is not None
+        assert shared.payload == b"one"
+        assert ben.find("plan-1") is None
+        assert ledger.find_of_any("plan-3") is None
+        stored = ledger.stored_after(-1, 10)
+        assert [(entry.account, entry.plan_hash, payload) for entry, payload in stored] == [
+            ("ada", "plan-1", b"one"),
+            ("ben", "plan-2", b"two"),
+        ]
+        first = stored[0][0].seq
+        assert first is not None
+        assert [payload for _, payload in ledger.stored_after(first, 10)] == [b"two"]
+        ledger.grant("officer", role="auditor")
+        for name in ("officer", "nobody", "", "a b"):
+            with pytest.raises(SignInRefused):
+                ledger.admit(name)
+
+
+def test_a_token_has_a_verifier_that_changes_with_it() -> None:
+    with open_ledger(None, pure(3)) as ledger:
+        token = ledger.grant("ada", pure(1))
+        assert token is not None
+        first = ledger.accounts["ada"].scram
+        assert first is not None
+        salt = base64.b64decode(first.split("$")[1].split(":")[1])
+        assert first == scram_verifier(token, salt)
+        assert "SCRAM" not in repr(ledger.accounts["ada"])
+        ledger.amend("ada", cap=pure(2))
+        assert ledger.accounts["ada"].scram == first
+        ledger.rotate("ada")
+        assert ledger.accounts["ada"].scram not in (None, first)
+        ledger.revoke("ada")
+        assert ledger.accounts["ada"].scram is None
+        ledger.grant("open", pure(1), token=False)
+        assert ledger.accounts["open"].scram is None
+        assert ledger.verify() > 0

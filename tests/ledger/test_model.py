@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.errors import BudgetExceeded, LedgerError
+from discreet.errors import AccountStopped, BudgetExceeded, LedgerError
 from discreet.ledger import Reservation, open_ledger
 from discreet.ledger.sqlite import _sqlite
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, currency, parts
@@ -117,7 +117,9 @@ class Model:
         """Charge, or say what is raised."""
         drawn_on = {"", name}
         subject = self.budgets[name]
-        if any(self.budgets[each].stopped(time(each)) for each in drawn_on) or subject.part not in (None, part):
+        if any(self.budgets[each].stopped(time(each)) for each in drawn_on):
+            return AccountStopped
+        if subject.part not in (None, part):
             return LedgerError
         charge = Charge(name, numbers, part, {each: self.budgets[each].window for each in drawn_on})
         for each in drawn_on:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from discreet.errors import LedgerError, ParameterError
+from discreet.errors import KeyReused, LedgerError, ParameterError
 from discreet.ledger._access import AccountAccess
 from discreet.ledger._charge_log import LoggedCharge, logged_charges
 from discreet.ledger._claims import LARGEST_PAYLOAD, Claims
@@ -28,7 +28,7 @@ from discreet.ledger.state._events import Counted, Facts
 from discreet.ledger.state._relations import relation_after
 from discreet.privacy import Loss, Relation, currency, left
 
-__all__ = ["AccountLedger"]
+__all__ = ["AccountLedger", "checked_name"]
 
 _NAME = re.compile(r"[!-~]{1,256}")
 
@@ -91,7 +91,7 @@ class AccountLedger:
 
     def find(self, plan_hash: str) -> Stored | None:
         """The newest release of this account for this plan, or None."""
-        _checked("a plan hash", plan_hash)
+        checked_name("a plan hash", plan_hash)
         with self._access.confined(), self._store.reading(self._account, plan_hash) as page:
             self._access.admitted(page.state)
             stored = None if page.release is None else self._stored(page.connection, page.release)
@@ -111,9 +111,9 @@ class AccountLedger:
         counts: Counted = "people",
     ) -> Reservation | Stored:
         """Charge the account and the whole at once, durably, or serve what is stored."""
-        _checked("a plan hash", plan_hash)
+        checked_name("a plan hash", plan_hash)
         if idempotency_key is not None:
-            _checked("an idempotency key", idempotency_key)
+            checked_name("an idempotency key", idempotency_key)
         self._check_counted(counts)
         code_version()  # what a certificate needs and may be missing is missed before the charge
         charged, history = self._charge(loss)
@@ -158,7 +158,7 @@ class AccountLedger:
         charged: str | None = None,
     ) -> Run:
         """Charge a whole run at once, durably, or go on with the one that this account has of the plan."""
-        _checked("a plan hash", plan_hash)
+        checked_name("a plan hash", plan_hash)
         self._check_counted(counts)
         check_steps(steps)
         code_version()
@@ -301,13 +301,11 @@ class AccountLedger:
         answer = earlier.pop("answer", None)
         earlier.pop("relation", None)
         if (asked[0].plan_hash, earlier) != (plan_hash, event):
-            raise LedgerError(
-                f"the idempotency key {key!r} was used for another request; use a new key for each request"
-            )
+            raise KeyReused(f"the idempotency key {key!r} was used for another request; use a new key for each request")
         rows = asked[1:] if answer is None else _rows.of_reservation(connection, answer, self._where)
         mine = [row for row in rows if (row.kind, row.account, row.plan_hash) == ("release", self._account, plan_hash)]
         if not mine:
-            raise LedgerError(
+            raise KeyReused(
                 f"the request {key!r} was charged and has no release: another process is still answering it, or "
                 "died and its spend is lost; ask again later, or pay again with a new key"
             )
@@ -331,6 +329,7 @@ def _check_room(repeats: int) -> None:
         )
 
 
-def _checked(what: str, text: str) -> None:
+def checked_name(what: str, text: str) -> None:
+    """Raise `ParameterError` for what a ledger stores no name by."""
     if not isinstance(text, str) or not _NAME.fullmatch(text):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"{what} must be 1 to 256 printable ASCII characters without spaces")

@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from discreet.errors import LedgerError, ParameterError
-from discreet.ledger._accounts import AccountLedger
+from discreet.errors import LedgerError, ParameterError, SignInRefused
+from discreet.ledger._accounts import AccountLedger, checked_name
 from discreet.ledger._auditor import LedgerAudit
+from discreet.ledger._protocol import Entry, Stored
+from discreet.ledger.crypto._scram import scram_verifier
 from discreet.ledger.log import _rows
+from discreet.ledger.log._chain import entry
 from discreet.ledger.log._store import LedgerStore, LedgerTransaction
 from discreet.ledger.state._account import OWNER_ACCOUNT, PERIODS, Account, Period
 from discreet.ledger.state._arithmetic import charge, limit, numbers
@@ -60,6 +63,53 @@ class OwnedLedger(LedgerAudit, AccountLedger):
             raise LedgerError(f"the account {name!r} is not an auditor's")
         return LedgerAudit(self._store)
 
+    def open_as(self, name: str, token: str | None = None) -> AccountLedger | LedgerAudit:
+        """The ledger as the account of this token sees it: an analyst's own account, or an auditor's whole.
+
+        Raises `SignInRefused` if there is no such account, or the token is not its own.
+        """
+        account = self._known(name, token)
+        if account.role == "auditor":
+            return LedgerAudit(self._store)
+        return AccountLedger(self._store, name, account.token_sha256)
+
+    def audit(self) -> LedgerAudit:
+        """The ledger as an auditor sees it, for a server of the owner's that has checked by itself who asks."""
+        return LedgerAudit(self._store)
+
+    def account_named(self, name: str) -> Account | None:
+        """An account as it is now; None if there is none of this name."""
+        return self._store.state(name).account if _is_name(name) else None
+
+    def admit(self, name: str) -> AccountLedger:
+        """The ledger as an analyst sees it, for a server of the owner's that has checked by itself who asks.
+
+        Raises `SignInRefused` if there is no such account of an analyst.
+        """
+        account = self.account_named(name)
+        if account is None or account.role != "analyst":
+            raise SignInRefused(f"{self._where} has no account {name!r} of an analyst; its owner can grant one")
+        return AccountLedger(self._store, name, account.token_sha256)
+
+    def find_of_any(self, plan_hash: str) -> Stored | None:
+        """The newest release of a plan that any account paid for, or None."""
+        checked_name("a plan hash", plan_hash)
+        with self._store.database.transaction(write=False) as connection:
+            row = _rows.newest_of_plan(connection, plan_hash, self._where)
+            stored = None if row is None else Stored(row.hash, self._store.release(connection, row))
+        if stored is not None:
+            self._store.database.sync()
+        return stored
+
+    def stored_after(self, seq: int, count: int) -> list[tuple[Entry, bytes]]:
+        """The entries of releases with a number above `seq`, the first `count` of them, each with what was stored.
+
+        For an index of answers. Costs nothing, and opens what is encrypted.
+        """
+        with self._store.database.transaction(write=False) as connection:
+            rows = _rows.releases_after(connection, seq, count, self._where)
+            return [(entry(self._store.facts, row, self._where), self._store.release(connection, row)) for row in rows]
+
     def grant(  # noqa: PLR0913
         self,
         name: str,
@@ -104,7 +154,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         event |= _terms(every, until) | ({} if part is None else {"part": part})
         secret = noise.secret(24).hex() if token else None
         if secret is not None:
-            event["token_sha256"] = _hashed(secret)
+            event |= _credentials(secret)
         self._act("grant", name, event)
         return secret
 
@@ -130,7 +180,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
             end = None if until == "never" else checked_until(until)
             changes["until"] = None if end is None else end.isoformat()
         if token is False:
-            changes["token_sha256"] = None
+            changes |= {"token_sha256": None, "scram": None}
         elif token is not None:  # pyright: ignore[reportUnnecessaryComparison]
             raise ParameterError("token=False takes the token away, and rotate(name) makes a new one")
         self._amend(name, changes)
@@ -143,7 +193,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         from discreet import noise
 
         secret = noise.secret(24).hex()
-        self._amend(name, {"token_sha256": _hashed(secret)})
+        self._amend(name, _credentials(secret))
         return secret
 
     def revoke(self, name: str) -> None:
@@ -153,7 +203,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         """
         from discreet import noise
 
-        self._amend(name, {"token_sha256": _hashed(noise.secret(24).hex())}, freeze=True)
+        self._amend(name, {"token_sha256": _hashed(noise.secret(24).hex()), "scram": None}, freeze=True)
 
     def freeze(self, name: str = OWNER_ACCOUNT) -> None:
         """Stop an account, or the whole: nothing more is spent until `thaw`. What was released can be had again."""
@@ -271,6 +321,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
                 "until": None if account.until is None else account.until.isoformat(),
                 "part": account.part,
                 "token_sha256": account.token_sha256,
+                "scram": account.scram,
             } | dict(changes)
             page.write("grant", {key: value for key, value in terms.items() if value is not None})
             if freeze:
@@ -278,16 +329,16 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         self._store.committed(page)
 
     def _known(self, name: str, token: str | None) -> Account:
-        account = self._store.state(name).account if _is_name(name) else None
+        account = self.account_named(name)
         wanted = None if account is None else account.token_sha256
         given = _hashed(token if isinstance(token, str) else "")
         if account is None or (wanted is not None and not hmac.compare_digest(given, wanted)):
             if token is None:
-                raise LedgerError(
+                raise SignInRefused(
                     f"{self._where} has no account {name!r} that opens without a token: give the one that its owner "
                     "gave you (token=…, on the command line --token-file FILE or DISCREET_TOKEN)"
                 )
-            raise LedgerError(f"{self._where} has no account {name!r} that opens with this token; ask its owner")
+            raise SignInRefused(f"{self._where} has no account {name!r} that opens with this token; ask its owner")
         return account
 
 
@@ -317,6 +368,13 @@ def _terms(every: str | None, until: datetime | None) -> dict[str, str]:
 
 def _is_name(name: object) -> bool:
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def _credentials(secret: str) -> dict[str, Any]:
+    """What a ledger stores of a token: its hash, and what a PostgreSQL client proves that it has the token by."""
+    from discreet import noise
+
+    return {"token_sha256": _hashed(secret), "scram": scram_verifier(secret, noise.secret(16))}
 
 
 def _hashed(token: str) -> str:

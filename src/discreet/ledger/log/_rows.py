@@ -20,12 +20,14 @@ __all__ = [
     "first",
     "is_release",
     "newest_of_each",
+    "newest_of_plan",
     "newest_step",
     "of_hash",
     "of_key",
     "of_reservation",
     "pages",
     "payload_of",
+    "releases_after",
     "repeats_of",
     "run_of",
     "tip",
@@ -183,6 +185,19 @@ def repeats_of(connection: sa.Connection, account: str, plan_hash: str) -> int:
 def run_of(connection: sa.Connection, account: str, plan_hash: str, where: str) -> Row | None:
     """The newest run of a plan that an account has, if it has one."""
     return _newest_in_runs(connection, where, "run", plan_hash, entries.c.account == account)
+
+
+def newest_of_plan(connection: sa.Connection, plan_hash: str, where: str) -> Row | None:
+    """The newest release of a plan, of whichever account."""
+    wanted = sa.select(*row_columns).where(entries.c.plan_hash == plan_hash, is_release)
+    values = connection.execute(wanted.order_by(entries.c.seq.desc()).limit(1)).first()
+    return None if values is None else check(values, where)
+
+
+def releases_after(connection: sa.Connection, seq: int, count: int, where: str) -> list[Row]:
+    """The first `count` releases that come after an entry, in order."""
+    wanted = sa.select(*row_columns).where(entries.c.seq > seq, is_release).order_by(entries.c.seq).limit(count)
+    return [check(values, where) for values in connection.execute(wanted)]
 
 
 def newest_step(connection: sa.Connection, run: str, kind: Literal["begin", "step"], where: str) -> Row | None:

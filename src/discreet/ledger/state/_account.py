@@ -118,6 +118,9 @@ class Account:
         The part of the people that the account may ask about, None for all.
     token_sha256
         The hash of the secret that opens it; None if none is asked for.
+    scram
+        What a PostgreSQL client proves that it has the secret by (RFC 5802), from which the secret cannot be computed;
+        None of an account that was granted before there was one, or has no secret.
     relation
         In a ledger of an older format that named none: for which neighbours its totals are settled to be.
     """
@@ -135,10 +138,11 @@ class Account:
     frozen: bool = False
     part: str | None = None
     token_sha256: str | None = None
+    scram: str | None = None
     relation: str | None = None
 
     def __repr__(self) -> str:
-        return call_repr(self, leave_out={"token_sha256"})
+        return call_repr(self, leave_out={"token_sha256", "scram"})
 
     @property
     def spent(self) -> Loss:
@@ -221,6 +225,7 @@ def account_to_json(account: Account, unit: str) -> dict[str, Any]:
         "frozen": account.frozen,
         "part": account.part,
         "token_sha256": account.token_sha256,
+        "scram": account.scram,
         "relation": account.relation,
         "currency": None if own == unit else own,
     }
@@ -247,5 +252,6 @@ def account_from_json(name: str, unit: str, data: Mapping[str, Any]) -> Account:
         frozen=bool(data.get("frozen", False)),
         part=data.get("part"),
         token_sha256=data.get("token_sha256"),
+        scram=data.get("scram"),
         relation=data.get("relation"),
     )

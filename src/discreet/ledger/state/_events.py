@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
-from discreet.errors import BudgetExceeded, LedgerError
+from discreet.errors import AccountStopped, BudgetExceeded, LedgerError
 from discreet.ledger.state._account import OWNER_ACCOUNT, Account, account_from_json, account_to_json
 from discreet.ledger.state._arithmetic import (
     CURRENCIES,
@@ -241,12 +241,12 @@ def _reserved(facts: Facts, now: LedgerState, subject: Account, event: Event) ->
 
 
 def _check_going(now: LedgerState, subject: Account, event: Event) -> None:
-    """Raise `LedgerError` if the whole, or the account, is frozen or has ended."""
+    """Raise `AccountStopped` if the whole, or the account, is frozen or has ended."""
     moments = {subject.name: (subject, event.subject_at)}
     for each, at in ({OWNER_ACCOUNT: (now.total, event.at)} | moments).values():
         why = each.stopped(at)
         if why is not None:
-            raise LedgerError(f"{_called(each)} {why}; nothing was spent")
+            raise AccountStopped(f"{_called(each)} {why}; nothing was spent")
 
 
 def _within(before: Account, after: Account, loss: Loss, *, shared: bool = False) -> Account:
@@ -300,6 +300,7 @@ def _granted(facts: Facts, now: LedgerState, event: Event) -> Account:
         "cap": none if role == "auditor" else limit(from_numbers(unit, data["cap"])),
         "until": datetime.fromisoformat(data["until"]) if "until" in data else None,
         "token_sha256": data.get("token_sha256"),
+        "scram": data.get("scram"),
     }
     if now.account is None:
         return Account(name, role, common=none, before=none, since=event.subject_at, part=part, every=every, **terms)

@@ -1,0 +1,30 @@
+"""The desk of a team: the only way from any front to session and ledger.
+
+Who asks, what may it cost, plan, charge, answer. `Desk` does all of it in plain calls from any thread; the fronts over
+HTTP and the PostgreSQL wire translate, and import neither ledger nor engines.
+"""
+
+from discreet.server.desk._ask import LONGEST_QUERY, Answered, Ask, EarlierAnswer, Quote, QuotedColumn, Source
+from discreet.server.desk._audit_log import AuditEntry, AuditLog
+from discreet.server.desk._callers import OWNER, Caller
+from discreet.server.desk._desk import Budget, Desk, Ticket
+from discreet.server.desk._refusals import Kind, Refusal
+
+__all__ = [
+    "LONGEST_QUERY",
+    "OWNER",
+    "Answered",
+    "Ask",
+    "AuditEntry",
+    "AuditLog",
+    "Budget",
+    "Caller",
+    "Desk",
+    "EarlierAnswer",
+    "Kind",
+    "Quote",
+    "QuotedColumn",
+    "Refusal",
+    "Source",
+    "Ticket",
+]

@@ -1,0 +1,96 @@
+"""Who came to the desk and what was refused or decided there: a hash chain beside the ledger's.
+
+What was paid for is in the ledger. Here are sign-ins, plans, refusals and what the owner did: no addresses, no text of
+a query, nothing that hangs on data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from discreet.errors import LedgerError
+from discreet.server.desk._state import State
+
+__all__ = ["Act", "AuditEntry", "AuditLog"]
+
+Act = Literal[
+    "start",
+    "sign-in",
+    "plan",
+    "refusal",
+    "request",
+    "grant",
+    "decline",
+    "freeze",
+    "thaw",
+    "renew",
+    "transfer",
+    "rotate",
+    "revoke",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One line: when, whose account, what happened, and the rest in plain JSON. `hash` covers it and those before."""
+
+    seq: int
+    at: str
+    account: str
+    act: str
+    data: Mapping[str, Any]
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLog:
+    """The log in the desk's file.
+
+    >>> log = AuditLog(State(None))
+    >>> log.append("sign-in", "ada", by="token")
+    >>> [entry.act for entry in log.entries()], log.verify()
+    (['sign-in'], 1)
+    """
+
+    state: State
+
+    def append(self, act: Act, account: str, **data: Any) -> None:
+        """Add a line. `data` is plain JSON and public."""
+        at, text = datetime.now(UTC).isoformat(timespec="milliseconds"), json.dumps(data, sort_keys=True)
+        with self.state.transaction() as connection:
+            newest = connection.execute("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
+            seq, before = (0, "") if newest is None else (newest[0] + 1, newest[1])
+            line = (seq, at, account, act, text)
+            connection.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?)", (*line, _hash(before, line)))
+
+    def entries(self, after: int = -1, count: int = 100) -> list[AuditEntry]:
+        """The first `count` lines whose number is above `after`."""
+        with self.state.transaction(write=False) as connection:
+            rows = connection.execute("SELECT * FROM audit WHERE seq > ? ORDER BY seq LIMIT ?", (after, count))
+            return [
+                AuditEntry(seq, at, account, act, json.loads(text), line_hash)
+                for seq, at, account, act, text, line_hash in rows
+            ]
+
+    def verify(self) -> int:
+        """Walk the chain; the number of lines. Raises `LedgerError` for the first that was changed or removed.
+
+        That lines at the end are gone can be known by a hash alone that was noted elsewhere.
+        """
+        with self.state.transaction(write=False) as connection:
+            rows = connection.execute("SELECT * FROM audit ORDER BY seq").fetchall()
+        before = ""
+        for place, (*line, stored) in enumerate(rows):
+            if line[0] != place or _hash(before, tuple(line)) != stored:
+                raise LedgerError(f"line {place} of the desk's audit log was changed, or lines before it were removed")
+            before = stored
+        return len(rows)
+
+
+def _hash(before: str, line: tuple[Any, ...]) -> str:
+    return hashlib.sha256(json.dumps([before, *line]).encode()).hexdigest()

@@ -1,0 +1,386 @@
+"""The desk: who asks, what may it cost, plan, charge, answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from discreet.engines import Engine, open_engine
+from discreet.errors import DiscreetError, LedgerError
+from discreet.ledger import AccountLedger, LoggedCharge, OwnedLedger
+from discreet.policy import Policy
+from discreet.privacy import Loss, in_words
+from discreet.query import Release, Suggest
+from discreet.release import BaseRelease, Prepared, ReleaseContext, kind_of, parse_release_file
+from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
+from discreet.server.desk._ask import Answered, Ask, EarlierAnswer, Quote, Source
+from discreet.server.desk._audit_log import Act, AuditLog
+from discreet.server.desk._callers import Caller, OwnerSignIns, caller_of
+from discreet.server.desk._planner import Planned, Planner
+from discreet.server.desk._recently_used import RecentlyUsed
+from discreet.server.desk._refusals import Refusal, refusal_of
+from discreet.server.desk._rehearsal import made_up_tables
+from discreet.server.desk._state import State
+from discreet.session import Session
+
+__all__ = ["Budget", "Desk", "Ticket"]
+
+_ENCODED_BYTES = 1 << 25
+_ERRORS_OF = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What an account, or the whole, may spend in its window, has spent and has left."""
+
+    cap: Loss
+    spent: Loss
+    remaining: Loss
+
+
+class Ticket:
+    """One question that is being answered: whoever asked it may cancel it, from any thread."""
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """Stop the question. What was charged for it stays charged."""
+        self._cancelled = True
+        if self._session is not None:
+            self._session.cancel()
+
+    def taken(self, session: Session) -> None:
+        """Note which session answers. Raises `Refusal` if the question was cancelled before it was asked."""
+        self._session = session
+        if self._cancelled:
+            raise Refusal("cancelled", "the question was cancelled before anything was charged")
+
+
+class Desk:
+    """One source under one policy and one ledger, for a team. Safe to share between threads.
+
+    The desk holds the data and the ledger; its fronts hold neither. Everything it refuses is a `Refusal`.
+
+    Parameters
+    ----------
+    policy, engine, ledger
+        The public facts, where the private tables are, and the ledger in its owner's hands.
+    state
+        The desk's own file.
+    shelf
+        Whether an answer that one account paid for answers the same question of all.
+    """
+
+    def __init__(
+        self, policy: Policy, engine: Engine, ledger: OwnedLedger, state: State, *, shelf: bool = False
+    ) -> None:
+        self.policy, self.shelf_is_shared = policy, shelf
+        self.log, self.owner_sign_ins = AuditLog(state), OwnerSignIns(state)
+        self._engine, self._ledger, self._state = engine, ledger, state
+        self._session = Session(engine, policy, ledger)
+        self._planner = Planner(self._session, policy)
+        self._index = AnswerIndex(state, ledger, ledger.head.ledger)
+        self._encoded = RecentlyUsed[bytes](10_000, _ENCODED_BYTES, len)
+        self._errors = RecentlyUsed[Mapping[str, float]](_ERRORS_OF)
+        self._rehearsing = threading.Lock()
+        self._rehearsal: Engine | None = None
+
+    @property
+    def public_key(self) -> str | None:
+        """The key that the ledger signs certificates with, as hexadecimal digits."""
+        return self._ledger.facts.public_key
+
+    # who
+
+    def sign_in(self, account: str, token: str | None) -> Caller:
+        """The caller with an account and its token. Raises `Refusal` ("sign-in") for whatever is not both."""
+        with self._refusing("sign-in", account):
+            return caller_of(self._ledger, account, token)
+
+    def verifier(self, account: str) -> str | None:
+        """What the account's holder proves by SCRAM to have the token of; None where there is no such account."""
+        held = self._ledger.account_named(account)
+        return None if held is None else held.scram
+
+    def admit(self, account: str, by: str) -> Caller:
+        """The caller of an account whom a front has checked by itself: by SCRAM, or by OpenID Connect."""
+        with self._refusing("sign-in", account):
+            held = self._ledger.account_named(account)
+            if held is not None and held.role == "auditor":
+                return Caller(account, "auditor", self._ledger.audit())
+            caller = Caller(account, "analyst", self._ledger.admit(account))
+        self.log.append("sign-in", account, by=by)
+        return caller
+
+    def admit_owner(self, token: str) -> Caller:
+        """The owner, by a token that a code was exchanged for. Raises `Refusal` ("sign-in")."""
+        if not self.owner_sign_ins.is_owner(token):
+            raise Refusal("sign-in", "this is no token of the owner's, or it has ended: sign in by a new code")
+        return Caller("", "owner", self._ledger)
+
+    # what it would cost
+
+    def quote(self, caller: Caller, ask: Ask, *, earlier: bool = True) -> Quote:
+        """What a question would cost and answer, and which answers to it exist. Costs nothing.
+
+        Without `earlier`, the other answers are not looked up. Raises `Refusal` for what is not supported.
+        """
+        with self._refusing("plan", caller.account):
+            planned = self._planner.plan(ask)
+            quote = self._quoted(caller, planned, earlier=earlier)
+        self.log.append("plan", caller.account, plan=quote.id)
+        return quote
+
+    def _quoted(self, caller: Caller, planned: Planned, *, earlier: bool) -> Quote:
+        prepared = planned.prepared
+        stored = None if prepared is None else self._stored(caller.spending, prepared)
+        return Quote(
+            ask=planned.ask,
+            plan=planned.plan,
+            id=None if prepared is None else prepared.hash,
+            columns=planned.columns,
+            loss=planned.plan.loss,
+            price=planned.price if stored is None else None,
+            answers=tuple(map(self._earlier(caller), self._indexed(caller, planned))) if earlier else (),
+        )
+
+    # answering
+
+    def answer(
+        self,
+        caller: Caller,
+        ask: Ask,
+        max_price: Loss | None = None,
+        *,
+        key: str | None = None,
+        ticket: Ticket | None = None,
+    ) -> Answered:
+        """Answer a question: from what the account has or the shelf holds, for free, or else for its price.
+
+        Nothing is charged beyond `max_price`, and without one nothing at all. A request with an idempotency `key` may
+        be sent again: it is paid once. Raises `Refusal`: of kind "price" where the answer costs more than that.
+        """
+        with self._refusing("refusal", caller.account):
+            planned = self._planner.plan(ask)
+            if planned.prepared is None:
+                return self._existing(caller, planned)
+            return self._answered(caller, planned.prepared, planned.price, max_price, key, ticket or Ticket())
+
+    def suggest(
+        self,
+        caller: Caller,
+        question: Suggest,
+        max_price: Loss | None = None,
+        *,
+        key: str | None = None,
+        ticket: Ticket | None = None,
+    ) -> Answered:
+        """Buy what a policy lacks about a column, as `Session.suggest` does; else as `answer`."""
+        with self._refusing("refusal", caller.account):
+            prepared = cast("Prepared[BaseRelease]", self._session.prepare(question))
+            return self._answered(caller, prepared, prepared.loss, max_price, key, ticket or Ticket())
+
+    def answer_by_id(self, caller: Caller, plan_hash: str) -> Answered:
+        """An answer that the account has, or that the shelf holds. Raises `Refusal` ("unknown") if there is none."""
+        with self._refusing("refusal", caller.account):
+            own = caller.spending.find(plan_hash)
+            shared = self._ledger.find_of_any(plan_hash) if own is None and self.shelf_is_shared else None
+            stored = own or shared
+            if stored is None:
+                raise Refusal("unknown", "this account has no answer of this name: ask the question itself")
+            return _restored(plan_hash, stored.payload, "shelf" if own is None else "repeat")
+
+    def rehearse(self, caller: Caller, ask: Ask) -> Answered:
+        """The answer to a question on made-up rows drawn from the policy alone; free, unsigned, and marked as such."""
+        with self._refusing("refusal", caller.account):
+            planned = self._planner.plan(ask)
+            if planned.prepared is None:
+                raise Refusal("parameter", "a rehearsal needs a spend, which says how much noise there is; it is free")
+            context = ReleaseContext.of_engine(self._rehearsal_engine(), self.policy, _certify_rehearsal)
+            release = planned.prepared.answer(context)
+            return Answered(planned.prepared.hash, release.to_bytes(), "rehearsal", None, lambda _: release)
+
+    def encode(self, answered: Answered, form: str, make: Callable[[Answered], bytes]) -> bytes:
+        """An answer as a front writes it in some form, made once while it is asked for often."""
+        if answered.source == "rehearsal":
+            return make(answered)
+        return self._encoded.get((answered.digest, form), lambda: make(answered))
+
+    # what there is
+
+    def budget(self, caller: Caller) -> Budget:
+        """What the account has, or for the owner and auditors the whole."""
+        with self._refusing("refusal", caller.account):
+            state = caller.ledger.state() if isinstance(caller.ledger, AccountLedger) else caller.audit.total
+            return Budget(state.cap, state.spent, state.remaining)
+
+    def history(self, caller: Caller, count: int = 100) -> list[LoggedCharge]:
+        """The newest charges with their questions: of the account, or for the owner and auditors of all."""
+        with self._refusing("refusal", caller.account):
+            return caller.ledger.log(count)
+
+    def shelf(self, caller: Caller, count: int = 100) -> list[LoggedCharge]:
+        """The newest charges of all accounts whose answers are free for all. Raises `Refusal` where none are shared."""
+        with self._refusing("refusal", caller.account):
+            if not self.shelf_is_shared:
+                raise Refusal("role", "answers are not shared here: the owner has left the shelf off")
+            return [each for each in self._ledger.log(count) if each.answered]
+
+    def close(self) -> None:
+        """Cancel what is being answered, and close the source, the ledger and the desk's file."""
+        self._session.close()
+        if self._rehearsal is not None:
+            self._rehearsal.close()
+        self._state.close()
+
+    def _answered(  # noqa: PLR0913, PLR0917
+        self,
+        caller: Caller,
+        prepared: Prepared[Any],
+        price: Loss | None,
+        max_price: Loss | None,
+        key: str | None,
+        ticket: Ticket,
+    ) -> Answered:
+        if not prepared.fresh and (stored := self._stored(caller.spending, prepared)) is not None:
+            return stored
+        if price is not None:
+            _check_price(price, max_price)
+        session = Session(self._engine, self.policy, caller.spending)
+        ticket.taken(session)
+        drawn: _Drawn = cast("Any", session).answer(_Ready(prepared), idempotency_key=key)
+        if drawn.release is None:
+            return Answered(prepared.hash, drawn.payload, "repeat", None, prepared.read)
+        release = drawn.release
+        return Answered(prepared.hash, drawn.payload, "paid", price, lambda _: release)
+
+    def _stored(self, ledger: AccountLedger, prepared: Prepared[Any]) -> Answered | None:
+        """The stored answer to a prepared question that this account may have for free, or None."""
+        own = ledger.find(prepared.hash)
+        if own is not None:
+            return Answered(prepared.hash, own.payload, "repeat", None, prepared.read)
+        shared = self._ledger.find_of_any(prepared.hash) if self.shelf_is_shared else None
+        return None if shared is None else Answered(prepared.hash, shared.payload, "shelf", None, prepared.read)
+
+    def _existing(self, caller: Caller, planned: Planned) -> Answered:
+        """The newest answer to a question at whatever spend. Raises `Refusal` ("price") if there is none."""
+        for each in self._indexed(caller, planned):
+            return self.answer_by_id(caller, each.plan)
+        raise Refusal(
+            "price",
+            "no answer to this question exists yet, and none may be bought without a spend: say what it may cost",
+        )
+
+    def _indexed(self, caller: Caller, planned: Planned) -> Sequence[IndexedAnswer]:
+        return self._index.of(planned.question, None if self.shelf_is_shared else caller.account)
+
+    def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
+        def earlier(each: IndexedAnswer) -> EarlierAnswer:
+            errors = self._errors.get(each.plan, lambda: _largest_errors(self.answer_by_id(caller, each.plan)))
+            return EarlierAnswer(each.plan, each.loss, each.at, errors, shared=each.account != caller.account)
+
+        return earlier
+
+    def _rehearsal_engine(self) -> Engine:
+        with self._rehearsing:
+            if self._rehearsal is None:
+                self._rehearsal = open_engine(made_up_tables(self.policy), self.policy)
+            return self._rehearsal
+
+    @contextmanager
+    def _refusing(self, act: Act, account: str) -> Generator[None]:
+        """Raise a `Refusal` for every error of discreet in the block, and log its kind."""
+        try:
+            yield
+        except DiscreetError as error:
+            refusal = refusal_of(error)
+            self.log.append("refusal", account if len(account) <= 64 else "", asked=act, kind=refusal.kind)
+            raise refusal from (None if refusal is error else error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What a session stores: the bytes, and the release itself if it was drawn now."""
+
+    payload: bytes
+    release: BaseRelease | None
+
+    def to_bytes(self) -> bytes:
+        return self.payload
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A prepared question as a question of its own: stored bytes are served as they are, unread."""
+
+    prepared: Prepared[Any]
+
+    def prepare(self, terms: object) -> _Ready:  # noqa: ARG002 - as a question is prepared
+        return self
+
+    @property
+    def loss(self) -> Loss:
+        return self.prepared.loss
+
+    @property
+    def hash(self) -> str:
+        return self.prepared.hash
+
+    @property
+    def fresh(self) -> bool:
+        return self.prepared.fresh
+
+    @property
+    def counts(self) -> str:
+        return self.prepared.counts
+
+    def answer(self, context: ReleaseContext) -> _Drawn:
+        release = self.prepared.answer(context)
+        return _Drawn(release.to_bytes(), release)
+
+    def read(self, payload: bytes) -> _Drawn:
+        return _Drawn(payload, None)
+
+
+def _check_price(price: Loss, max_price: Loss | None) -> None:
+    if max_price is None:
+        raise Refusal(
+            "price",
+            f"this answer costs {in_words(price)}, and only free ones were asked for: say what it may cost, as "
+            "max_price, or ask at a spend at which it was answered before",
+            price=price,
+        )
+    if price != max_price and not price.fits(max_price):
+        raise Refusal(
+            "price", f"this answer costs {in_words(price)}, more than the {in_words(max_price)} it may", price=price
+        )
+
+
+def _certify_rehearsal(statement: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **statement,
+        "rehearsal": "answered on made-up rows drawn from the policy alone; it says nothing of the data",
+    }
+
+
+def _restored(plan_hash: str, payload: bytes, source: Source) -> Answered:
+    def read(stored: bytes) -> BaseRelease:
+        return kind_of(parse_release_file(stored).certificate).read(stored)
+
+    return Answered(plan_hash, payload, source, None, read)
+
+
+def _largest_errors(answered: Answered) -> Mapping[str, float]:
+    try:
+        release = answered.release
+    except LedgerError:
+        return {}
+    if not isinstance(release, Release):
+        return {}
+    halves = {name: release.error(name) for name in release.noisy}
+    return {name: float(max(values)) for name, values in halves.items() if len(values)}

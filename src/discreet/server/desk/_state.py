@@ -1,0 +1,80 @@
+"""The desk's own file: its audit log, requests for budget, an index of answers, and the owner's sign-ins.
+
+It holds neither data nor answers nor secrets, and decides nothing about privacy: the ledger does.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from discreet.errors import ParameterError
+
+__all__ = ["State"]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS audit (
+    seq INTEGER PRIMARY KEY, at TEXT NOT NULL, account TEXT NOT NULL, act TEXT NOT NULL, data TEXT NOT NULL,
+    hash TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS requests (
+    id INTEGER PRIMARY KEY, account TEXT NOT NULL, loss TEXT NOT NULL, reason TEXT NOT NULL, at TEXT NOT NULL,
+    state TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS answers (
+    seq INTEGER NOT NULL, ledger TEXT NOT NULL, account TEXT NOT NULL, question TEXT NOT NULL, plan TEXT NOT NULL,
+    loss TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (ledger, seq)
+) STRICT;
+CREATE INDEX IF NOT EXISTS answers_of_question ON answers (ledger, question, seq);
+CREATE TABLE IF NOT EXISTS indexed (ledger TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS sign_ins (
+    secret_sha256 TEXT PRIMARY KEY, kind TEXT NOT NULL, until REAL NOT NULL
+) STRICT;
+"""
+_PATIENCE_SECONDS = 10.0
+
+
+class State:
+    """One connection to the file, for all threads of a process; None keeps it in memory.
+
+    Raises `ParameterError` for a file that cannot be used.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._lock = threading.Lock()
+        try:
+            if path is not None:
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._connection = sqlite3.connect(
+                ":memory:" if path is None else path,
+                timeout=_PATIENCE_SECONDS,
+                check_same_thread=False,
+                isolation_level=None,
+            )
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise ParameterError(f"the desk's file {path} cannot be used: {reason}; name another place") from None
+
+    @contextmanager
+    def transaction(self, *, write: bool = True) -> Generator[sqlite3.Connection]:
+        """One transaction, alone in this process; one that writes is alone in all of them."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Give up the file."""
+        with self._lock:
+            self._connection.close()
