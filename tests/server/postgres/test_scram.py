@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
+from discreet.ledger.crypto._scram import scram_verifier
 from discreet.server.postgres.codec.frontend import ProtocolError
-from discreet.server.postgres.codec.scram import PLAIN, PLUS, Challenge, Verifier, challenge, make_verifier
+from discreet.server.postgres.codec.scram import PLAIN, PLUS, Challenge, Verifier, challenge
 
 SALT = b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
-PENCIL = Verifier.parse(make_verifier("pencil", SALT, 4096))
+PENCIL = Verifier.parse(scram_verifier("pencil", SALT, 4096))
 NONCE = rb"%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
 END_POINT = hashlib.sha256(b"certificate").digest()
 
@@ -131,15 +132,16 @@ def test_the_verifier_of_nobody_looks_like_any_other() -> None:
     assert nobody == again and nobody.salt != other.salt and nobody.salt != Verifier.mock(b"t", "eve").salt
     shapes = {
         len(challenge(PLAIN, b"n,,n=,r=abc", each, NONCE, None).message)
-        for each in (nobody, other, Verifier.parse(make_verifier("token", SALT)))
+        for each in (nobody, other, Verifier.parse(scram_verifier("token", SALT)))
     }
     assert len(shapes) == 1
 
 
 def test_a_verifier_is_read_as_it_is_written_and_shows_no_key() -> None:
-    text = make_verifier("pencil", SALT, 4096)
-    assert str(Verifier.parse(text)) == text
-    assert text.split("$")[2].split(":")[0] not in repr(Verifier.parse(text))
+    text = scram_verifier("pencil", SALT, 4096)
+    read = Verifier.parse(text)
+    assert (read.iterations, read.salt) == (4096, SALT)
+    assert repr(read) == f"Verifier(iterations=4096, salt={SALT!r})"
 
 
 @pytest.mark.parametrize(
@@ -152,9 +154,3 @@ def test_a_verifier_is_read_as_it_is_written_and_shows_no_key() -> None:
 def test_what_is_no_verifier_is_refused(text: str) -> None:
     with pytest.raises(ParameterError):
         Verifier.parse(text)
-
-
-@pytest.mark.parametrize("token", ["", "naïve", "a\0b", "tab\t"])
-def test_a_token_that_clients_would_prepare_differently_has_no_verifier(token: str) -> None:
-    with pytest.raises(ParameterError):
-        make_verifier(token, SALT)

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 from psycopg import sql
 
-from discreet.server.postgres.codec.scram import Verifier, make_verifier
+from discreet.ledger.crypto._scram import scram_verifier
+from discreet.server.postgres.codec.scram import Verifier
 from discreet.server.postgres.values.copying import BINARY_END, BINARY_START, CopyFormat, copied_header, copied_row
 from discreet.server.postgres.values.literals import ParameterValueError, literal, quoted
 from discreet.server.postgres.values.types import OID, columns_of, rows_of, type_of
@@ -244,5 +245,5 @@ def test_a_verifier_is_the_one_that_postgresql_stores(admin: psycopg.Connection)
         admin.execute("DROP ROLE oracle")
     assert row is not None
     theirs = Verifier.parse(row[0])
-    assert make_verifier("some token", theirs.salt, theirs.iterations) == row[0]
+    assert scram_verifier("some token", theirs.salt, theirs.iterations) == row[0]
     assert (len(theirs.salt), theirs.iterations) == (16, 4096)

@@ -17,11 +17,11 @@ from typing import Final
 from discreet.errors import ParameterError
 from discreet.server.postgres.codec.frontend import ProtocolError
 
-__all__ = ["ITERATIONS", "PLAIN", "PLUS", "SALT_BYTES", "Challenge", "Verifier", "challenge", "make_verifier"]
+__all__ = ["PLAIN", "PLUS", "Challenge", "Verifier", "challenge"]
 
 PLAIN, PLUS = "SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"
-ITERATIONS: Final = 4_096
-SALT_BYTES: Final = 16
+_ITERATIONS: Final = 4_096
+_SALT_BYTES: Final = 16
 _VERIFIER = re.compile(r"SCRAM-SHA-256\$(\d{1,9}):([^$:]+)\$([^$:]+):([^$:]+)")
 _FIRST = re.compile(rb"(n|y|p=[A-Za-z0-9.-]+),(a=[^,]*)?,(n=[^,]*,r=([\x21-\x2b\x2d-\x7e]+)(?:,.*)?)", re.DOTALL)
 _FINAL = re.compile(rb"(c=([^,]+),r=([^,]+)(?:,.*)?),p=([^,]+)", re.DOTALL)
@@ -55,28 +55,7 @@ class Verifier:
     def mock(cls, secret: bytes, name: str) -> Verifier:
         """A verifier of nobody's token, the same for a name each time, so that no name shows whether it is known."""
         salt, stored, server = (_hmac(secret, label + name.encode(errors="replace")) for label in (b"a", b"b", b"c"))
-        return cls(ITERATIONS, salt[:SALT_BYTES], stored, server)
-
-    def __str__(self) -> str:
-        salt, stored, server = (b64encode(part).decode() for part in (self.salt, self.stored_key, self.server_key))
-        return f"{PLAIN}${self.iterations}:{salt}${stored}:{server}"
-
-
-def make_verifier(token: str, salt: bytes, iterations: int = ITERATIONS) -> str:
-    """The verifier of a token, in PostgreSQL's own form; `salt` has 16 unpredictable bytes.
-
-    Raises `ParameterError` for a token that is not printable ASCII, which clients would prepare in ways of their own.
-
-    >>> make_verifier("pencil", b64decode("W22ZaJ0SNY7soEsUEjb6gQ=="))[:43]
-    'SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ=='
-    """
-    if not token or not all(" " <= c <= "~" for c in token):
-        raise ParameterError("a token is of printable ASCII characters")
-    if iterations < 1 or not salt:
-        raise ParameterError("a verifier needs a salt, and 1 iteration or more")
-    salted = hashlib.pbkdf2_hmac("sha256", token.encode(), salt, iterations)
-    stored = hashlib.sha256(_hmac(salted, b"Client Key")).digest()
-    return str(Verifier(iterations, salt, stored, _hmac(salted, b"Server Key")))
+        return cls(_ITERATIONS, salt[:_SALT_BYTES], stored, server)
 
 
 @dataclass(frozen=True, slots=True)
