@@ -39,9 +39,10 @@ def _delta(text: str) -> str:
 
 
 def _price(text: str) -> str:
-    if text and not re.fullmatch(r"[0-9.eE/+-]+", text):
+    if "(" in text:
         _loss(from_text, text)
-    return text if not text or "(" in text else _number(text)
+        return text
+    return _number(text)
 
 
 def _level(text: str) -> str:
@@ -114,7 +115,10 @@ _THEIRS: Final[Mapping[str, tuple[str, Callable[[str], str]]]] = {
     "application_name": ("", lambda text: text[:63]),
     "bytea_output": ("hex", _only("hex")),
     "client_encoding": ("UTF8", _only("utf8", "unicode", shown="UTF8")),
-    "client_min_messages": ("notice", _one_of("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")),
+    "client_min_messages": (
+        "notice",
+        _one_of("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"),
+    ),
     "DateStyle": ("ISO, MDY", _iso),
     "default_transaction_isolation": ("read committed", _ISOLATION),
     "default_transaction_read_only": ("on", _flag),
