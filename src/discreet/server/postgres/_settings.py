@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Final
 
 from discreet.errors import ParameterError
@@ -164,7 +163,6 @@ REPORTED: Final = (
 """Settings whose values a client is sent when it signs in and when they change."""
 _KNOWN: Final = {**_OURS, **_THEIRS}
 _NAMES: Final = {name.lower(): name for name in (*_KNOWN, *_FIXED)}
-_EMPTY: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +170,9 @@ class Settings:
     """The settings of one session, those of its transaction alone, and what RESET goes back to."""
 
     account: str = ""
-    session: Mapping[str, str] = field(default=_EMPTY)
-    local: Mapping[str, str] = field(default=_EMPTY)
-    start: Mapping[str, str] = field(default=_EMPTY)
+    session: Mapping[str, str] = field(default_factory=dict[str, str])
+    local: Mapping[str, str] = field(default_factory=dict[str, str])
+    start: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def get(self, name: str) -> str:
         """The value of a setting. Raises `SqlError` (42704) for one that there is not."""
@@ -211,15 +209,15 @@ class Settings:
 
     def started(self) -> Settings:
         """The settings as they are now, as those that RESET goes back to."""
-        return replace(self, session=_EMPTY, local=_EMPTY, start={**self.start, **self.session})
+        return replace(self, session={}, local={}, start={**self.start, **self.session})
 
     def reset(self) -> Settings:
         """RESET ALL."""
-        return replace(self, session=_EMPTY, local=_EMPTY)
+        return replace(self, session={}, local={})
 
     def ended(self) -> Settings:
         """Without those of the transaction."""
-        return replace(self, local=_EMPTY)
+        return replace(self, local={})
 
     def all(self) -> list[tuple[str, str]]:
         """Every setting and its value, as SHOW ALL lists them."""

@@ -42,6 +42,7 @@ class Words:
         return next((word for word in words if self.take(word)), None)
 
     def must(self, *words: str) -> None:
+        """Take these words. Raises `SqlError` if others come."""
         if not self.take(*words):
             raise self.error()
 
@@ -56,6 +57,7 @@ class Words:
                 raise self.error()
 
     def dotted(self) -> str:
+        """A name with its prefixes."""
         name = self.name()
         while self.take("."):
             name += "." + self.name()
@@ -99,13 +101,16 @@ class Words:
         raise self.error()
 
     def comes(self, word: str) -> bool:
+        """Whether a word comes next, which stays."""
         return self._at < len(self._words) and self._words[self._at][0].upper() == word
 
     def end(self) -> None:
+        """Raises `SqlError` if anything follows."""
         if self._at < len(self._words):
             raise self.error()
 
     def error(self) -> SqlError:
+        """What a statement that is not understood raises."""
         return SqlError("42601", "syntax error: this statement is not understood here")
 
     def _next(self) -> tuple[str, str]:
