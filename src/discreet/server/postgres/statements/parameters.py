@@ -1,7 +1,4 @@
-"""The parameters ``$1``, ``$2``, … of a query: where they stand, which types they have, and constants in their places.
-
-The tokens are those that the planner's parser reads, so that what is a parameter here is one there.
-"""
+"""The parameters ``$1``, ``$2``, … of a query: where they stand, which types they have."""
 
 from __future__ import annotations
 
@@ -9,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlglot import Dialect, Token, TokenType
+from sqlglot import Dialect
 from sqlglot.errors import SqlglotError
 
 from discreet.server.postgres._refusals import SqlError
+from discreet.server.postgres.statements.tokens import tokens_of
 
 __all__ = ["Parametrized"]
 
@@ -24,11 +22,8 @@ _BY_NAME: Final[Mapping[str, int]] = {
     "INT4": 23, "TEXT": 25, "VARCHAR": 1043, "REAL": 700, "FLOAT4": 700, "FLOAT8": 701, "DOUBLE": 701, "FLOAT": 701,
     "DOUBLE PRECISION": 701, "DATE": 1082, "TIMESTAMP": 1114, "TIMESTAMPTZ": 1184, "NUMERIC": 1700, "DECIMAL": 1700,
 }  # fmt: skip
-_COMPARISONS = {
-    TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.LIKE,
-    TokenType.ILIKE,
-}  # fmt: skip
-_LISTED = {TokenType.COMMA, TokenType.PARAMETER, TokenType.NUMBER, TokenType.STRING, TokenType.L_PAREN}
+_COMPARISONS: Final = {"=", "<>", "!=", "<", "<=", ">", ">=", "LIKE", "ILIKE"}
+_LISTED: Final = {"parameter", "number", "text"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +46,13 @@ class Parametrized:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens: list[Token] = []
+        self._tokens = tokens_of(text) if "$" in text else []
         self._places: list[_Place] = []
-        if "$" not in text:
-            return
-        try:
-            self._tokens = _POSTGRES.tokenize(text)
-        except (SqlglotError, RecursionError):
-            raise SqlError("42601", "syntax error: a text, a name or a comment has no end") from None
-        for at, (sign, digits) in enumerate(zip(self._tokens, self._tokens[1:], strict=False)):
-            if sign.token_type != TokenType.PARAMETER or digits.start != sign.end + 1 or not digits.text.isdecimal():
-                continue
-            if len(digits.text) > 5 or not 1 <= int(digits.text) <= _MOST:
-                raise SqlError("42P02", "there is no such parameter: they are $1, $2 and so on")
-            self._places.append(_Place(sign.start, digits.end + 1, int(digits.text), at))
+        for at, token in enumerate(self._tokens):
+            if token.kind == "parameter":
+                if len(token.text) > 6 or not 1 <= int(token.text[1:]) <= _MOST:
+                    raise SqlError("42P02", "there is no such parameter: they are $1, $2 and so on")
+                self._places.append(_Place(token.start, token.end, int(token.text[1:]), at))
 
     @property
     def count(self) -> int:
@@ -86,53 +74,67 @@ class Parametrized:
         return tuple(each or _TEXT for each in types)
 
     def filled(self, constants: Sequence[str]) -> str:
-        """The query with constants of SQL in the places of its parameters."""
+        """The query with constants of SQL in the places of its parameters.
+
+        Raises `SqlError` (0A000) where the planner's parser would read another text around a constant than PostgreSQL
+        does, so that a value is never read as SQL.
+        """
+        if not self._places:
+            return self._text
         parts: list[str] = []
-        end = 0
+        starts: set[int] = set()
+        end = length = 0
         for place in self._places:
             parts += [self._text[end : place.start], f" {constants[place.number - 1]} "]
+            starts.add(length + place.start - end + 1)
+            length += sum(map(len, parts[-2:]))
             end = place.end
-        return "".join([*parts, self._text[end:]])
+        filled = "".join([*parts, self._text[end:]])
+        try:
+            read = {token.start for token in _POSTGRES.tokenize(filled)}
+        except (SqlglotError, RecursionError):
+            read = set[int]()
+        if not starts <= read:
+            raise SqlError("0A000", "this text cannot have parameters here", "Write its texts and comments plainly.")
+        return filled
 
     def _inferred(self, at: int, columns: Mapping[str, int], earlier: tuple[int, int]) -> int:
         """The type of the parameter at a token, after an `earlier` one, which may stand in the same list."""
-        after = self._kind(at + 2)
-        if after == TokenType.DCOLON or (after == TokenType.ALIAS and self._word(at - 2) == "CAST"):
-            return _BY_NAME.get(self._word(at + 3), 0)
-        before = self._kind(at - 1)
-        if before in (TokenType.LIMIT, TokenType.OFFSET):
+        after, before = self._word(at + 1), self._word(at - 1)
+        if after == "::" or (after == "AS" and self._word(at - 2) == "CAST"):
+            return _BY_NAME.get(self._word(at + 2), 0)
+        if before in ("LIMIT", "OFFSET"):
             return _INT8
         if before in _COMPARISONS:
             return self._column(at - 2, columns)
         if after in _COMPARISONS:
-            end = at + 3
-            while self._kind(end + 1) == TokenType.DOT:
+            end = at + 2
+            while self._word(end + 1) == ".":
                 end += 2
             return self._column(end, columns)
-        if before == TokenType.BETWEEN:
+        if before == "BETWEEN":
             return self._column(at - 2, columns)
-        if before == TokenType.AND:  # … BETWEEN x AND $2
-            start = next((i for i in range(at - 2, max(at - 8, 0), -1) if self._kind(i) == TokenType.BETWEEN), 0)
+        if before == "AND":  # … BETWEEN x AND $2
+            start = next((i for i in range(at - 2, max(at - 8, 0), -1) if self._word(i) == "BETWEEN"), 0)
             return self._column(start - 1, columns) if start else 0
-        if before in (TokenType.L_PAREN, TokenType.COMMA):
+        if before in ("(", ","):
             start = at - 1
-            while start > earlier[0] and self._kind(start) in _LISTED:
+            while start > earlier[0] and (self._word(start) in ("(", ",") or self._tokens[start].kind in _LISTED):
                 start -= 1
             if start == earlier[0] and start >= 0:
                 return earlier[1]
-            if self._kind(start) == TokenType.IN:
-                return self._column(start - 1 - (self._kind(start - 1) == TokenType.NOT), columns)
+            if self._word(start) == "IN":
+                return self._column(start - 1 - (self._word(start - 1) == "NOT"), columns)
         return 0
 
     def _column(self, at: int, columns: Mapping[str, int]) -> int:
         """The type of the column whose name is a token."""
         if not 0 <= at < len(self._tokens):
             return 0
-        name = columns.get(self._tokens[at].text.lower(), 0)
-        return name if self._kind(at) != TokenType.STRING else 0
-
-    def _kind(self, at: int) -> TokenType | None:
-        return self._tokens[at].token_type if 0 <= at < len(self._tokens) else None
+        token = self._tokens[at]
+        if token.kind == "quoted":
+            return columns.get(token.text[1:-1].lower(), 0)
+        return columns.get(token.text.lower(), 0) if token.kind == "word" else 0
 
     def _word(self, at: int) -> str:
         return self._tokens[at].text.upper() if 0 <= at < len(self._tokens) else ""

@@ -9,9 +9,6 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from sqlglot import Dialect, TokenType
-from sqlglot.errors import SqlglotError
-
 from discreet.server.postgres._refusals import SqlError
 from discreet.server.postgres.statements.copies import copied_query, copy_format
 from discreet.server.postgres.statements.kinds import (
@@ -34,11 +31,11 @@ from discreet.server.postgres.statements.kinds import (
     Show,
     Statement,
 )
+from discreet.server.postgres.statements.tokens import tokens_of
 from discreet.server.postgres.statements.words import Words
 
 __all__ = ["read_statement", "split"]
 
-_POSTGRES = Dialect.get_or_raise("postgres")
 _QUERIES: Final = {"SELECT", "WITH", "VALUES", "TABLE", "("}
 _WRITES: Final = {
     "ALTER", "ANALYZE", "CALL", "CHECKPOINT", "CLUSTER", "COMMENT", "CREATE", "DELETE", "DO", "DROP", "GRANT", "IMPORT",
@@ -48,28 +45,23 @@ _WRITES: Final = {
 
 
 def split(text: str) -> list[str]:
-    """The statements of a text, each from its first word on. Raises `SqlError` (42601) for what has no words."""
-    try:
-        tokens = _POSTGRES.tokenize(text)
-    except (SqlglotError, RecursionError):
-        raise SqlError("42601", "syntax error: a text, a name or a comment has no end") from None
+    """The statements of a text, each from its first word on. Raises `SqlError` (42601) for a text without an end."""
     statements: list[str] = []
     start: int | None = None
     end = 0
-    for token in tokens:
-        if token.token_type == TokenType.SEMICOLON:
+    for token in tokens_of(text):
+        if token.text == ";":
             if start is not None:
                 statements.append(text[start:end])
             start = None
             continue
-        start, end = token.start if start is None else start, token.end + 1
+        start, end = token.start if start is None else start, token.end
     return statements if start is None else [*statements, text[start:end]]
 
 
 def read_statement(text: str) -> Statement:
     """What one statement asks. Raises `SqlError` for what is malformed, or refused whatever the policy is."""
-    match = re.match(r"[^\W\d]\w*|\(", text)
-    first = match[0].upper() if match else ""
+    first = _first_word(text)
     if first in _QUERIES:
         return Question(text)
     if first == "EXPLAIN":
@@ -84,6 +76,11 @@ def read_statement(text: str) -> Statement:
     return read(words)
 
 
+def _first_word(text: str) -> str:
+    match = re.match(r"[^\W\d]\w*|\(", text)
+    return match[0].upper() if match else ""
+
+
 def _explain(text: str) -> Explain:
     words = Words(text)
     words.take("EXPLAIN")
@@ -95,8 +92,7 @@ def _explain(text: str) -> Explain:
         words.take("ANALYZE")
         words.take("VERBOSE")
     rest = words.rest()
-    inner = read_statement(rest)
-    if not isinstance(inner, Question):
+    if _first_word(rest) not in _QUERIES:
         raise SqlError("0A000", "only a SELECT has a plan")
     return Explain(rest)
 
@@ -235,7 +231,7 @@ def _declare(words: Words) -> Declare:
         words.take("WITHOUT", "HOLD")
     words.must("FOR")
     text = words.rest()
-    if not isinstance(read_statement(text), Question):
+    if _first_word(text) not in _QUERIES:
         raise words.error()
     return Declare(name, text, hold)
 
@@ -295,7 +291,7 @@ def _unsupported(what: str) -> Callable[[Words], Statement]:
 
 def _copy(words: Words) -> Copy:
     text = copied_query(words)
-    if not isinstance(read_statement(text), Question):
+    if _first_word(text) not in _QUERIES:
         raise SqlError("0A000", "only the answer of a SELECT is copied")
     return Copy(text, copy_format(words))
 

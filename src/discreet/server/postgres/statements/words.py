@@ -6,17 +6,13 @@ Source: PostgreSQL manual, section "Lexical Structure".
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NoReturn
 
 from discreet.server.postgres._refusals import SqlError
+from discreet.server.postgres.statements.tokens import Token, tokens_of
 
 __all__ = ["Words"]
 
-_WORD = re.compile(
-    r"""\s+|--[^\n]*|/\*.*?\*/|(?P<text>[eE]?'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*')|"(?P<quoted>(?:[^"]|"")*)"|"""
-    r"""(?P<word>[^\W\d][\w$]*)|(?P<number>[+-]?\d[\d.]*(?:[eE][+-]?\d+)?)|(?P<sign>.)""",
-    re.DOTALL,
-)
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
 _MOST_ROWS = 2**31 - 1
 
@@ -26,13 +22,13 @@ class Words:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._words = [each for each in _WORD.finditer(text) if each.lastgroup is not None]
+        self._words = tokens_of(text)
         self._at = 0
 
     def take(self, *words: str) -> bool:
         """Whether these words come next; if so, they are taken."""
         coming = self._words[self._at : self._at + len(words)]
-        if [each[0].upper() for each in coming] != list(words):
+        if [each.text.upper() for each in coming] != list(words):
             return False
         self._at += len(words)
         return True
@@ -48,13 +44,12 @@ class Words:
 
     def name(self) -> str:
         """A name: folded unless it is quoted."""
-        match self._next():
-            case ("quoted", text):
-                return text.replace('""', '"')
-            case ("word", text):
-                return text.lower()
-            case _:
-                raise self.error()
+        token = self._next()
+        if token.kind == "quoted":
+            return token.text[1:-1].replace('""', '"')
+        if token.kind == "word":
+            return token.text.lower()
+        raise self.error()
 
     def dotted(self) -> str:
         """A name with its prefixes."""
@@ -65,44 +60,44 @@ class Words:
 
     def value(self) -> str:
         """A text, a number or a word."""
-        kind, text = self._next()
-        if kind == "text":
-            return _unquoted(text)
-        if kind == "quoted":
-            return text.replace('""', '"')
-        if kind in ("word", "number"):
-            return text
-        raise self.error()
+        token = self._next()
+        if token.text in ("+", "-") and self._at < len(self._words):
+            number = self._next()
+            return token.text + number.text if number.kind == "number" else self._fail()
+        if token.kind == "text":
+            return self._unquoted(token.text)
+        if token.kind == "quoted":
+            return token.text[1:-1].replace('""', '"')
+        return token.text if token.kind in ("word", "number") else self._fail()
 
     def count(self) -> int | None:
         """A number of rows if one comes next."""
-        if self._at < len(self._words) and self._words[self._at].lastgroup == "number":
-            text = self._next()[1]
-            if not text.lstrip("+-").isdigit() or len(text) > 12:
-                raise self.error()
-            return min(int(text), _MOST_ROWS)
-        return None
+        sign = "-" if self.take("-") else ""
+        if self._at >= len(self._words) or self._words[self._at].kind != "number":
+            return self._fail() if sign else None
+        text = self._next().text
+        return min(int(sign + text), _MOST_ROWS) if text.isdecimal() and len(text) <= 12 else self._fail()
 
     def rest(self) -> str:
         """What follows, as text."""
         if self._at >= len(self._words):
             raise self.error()
-        start, self._at = self._words[self._at].start(), len(self._words)
+        start, self._at = self._words[self._at].start, len(self._words)
         return self._text[start:]
 
     def parenthesized(self) -> str:
         """The text within the parentheses that come next."""
         depth, start = 0, self._at
         for at in range(start, len(self._words)):
-            depth += (self._words[at][0] == "(") - (self._words[at][0] == ")")
+            depth += (self._words[at].text == "(") - (self._words[at].text == ")")
             if depth == 0:
                 self._at = at + 1
-                return self._text[self._words[start].end() : self._words[at].start()]
+                return self._text[self._words[start].end : self._words[at].start]
         raise self.error()
 
     def comes(self, word: str) -> bool:
         """Whether a word comes next, which stays."""
-        return self._at < len(self._words) and self._words[self._at][0].upper() == word
+        return self._at < len(self._words) and self._words[self._at].text.upper() == word
 
     def end(self) -> None:
         """Raises `SqlError` if anything follows."""
@@ -113,17 +108,17 @@ class Words:
         """What a statement that is not understood raises."""
         return SqlError("42601", "syntax error: this statement is not understood here")
 
-    def _next(self) -> tuple[str, str]:
+    def _fail(self) -> NoReturn:
+        raise self.error()
+
+    def _next(self) -> Token:
         if self._at >= len(self._words):
             raise self.error()
-        match = self._words[self._at]
         self._at += 1
-        kind = str(match.lastgroup)
-        return kind, match[kind]
+        return self._words[self._at - 1]
 
-
-def _unquoted(text: str) -> str:
-    if text[0] in "eE":
-        plain = text[2:-1].replace("''", "'")
-        return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), plain, flags=re.DOTALL)
-    return text[1:-1].replace("''", "'")
+    def _unquoted(self, text: str) -> str:
+        if text[0] in "eE":
+            plain = text[2:-1].replace("''", "'")
+            return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), plain, flags=re.DOTALL)
+        return text[1:-1].replace("''", "'") if text[0] == "'" else self._fail()
