@@ -104,7 +104,6 @@ _KINDS: dict[int, tuple[int, Callable[[_Body], Message]]] = {
 }
 """By its first byte, how long a message's body may be, and what it is."""
 _SECRET: tuple[int, Callable[[_Body], Message]] = (_MAX_SECRET, lambda body: frontend.Secret(body.rest()))
-_COPYING = {ord(letter) for letter in "dcf"}
 
 
 class MessageReader:
@@ -129,6 +128,11 @@ class MessageReader:
     def feed(self, data: bytes | memoryview) -> None:
         """Take what came."""
         self._held += data
+
+    @property
+    def held(self) -> int:
+        """How many bytes wait to be read."""
+        return len(self._held)
 
     def signed_in(self) -> None:
         """From now on questions are read."""
@@ -158,10 +162,8 @@ class MessageReader:
             if code != ord("p"):
                 raise ProtocolError("sign in first")
             return _SECRET
-        if code in _COPYING:
-            raise ProtocolError("nothing can be copied in: answers alone are copied, out")
         if code not in _KINDS:
-            raise ProtocolError("there is no such message here")
+            raise ProtocolError("there is no such message here, and nothing is copied in")
         return _KINDS[code]
 
     def _body(self, start: int, limit: int, least: int = 0) -> _Body | None:

@@ -1,0 +1,186 @@
+"""Queries as the desk answers them: what their columns are, what they cost, and their answers. All of it may wait."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import pyarrow as pa
+
+from discreet.errors import QueryError
+from discreet.privacy import Loss, in_words
+from discreet.query import Release
+from discreet.server.desk import Answered, Ask, Caller, Desk, Quote, Ticket
+from discreet.server.postgres._constants import constant_answer
+from discreet.server.postgres._desk_tables import desk_answer
+from discreet.server.postgres._refusals import SqlError
+from discreet.server.postgres._settings import Settings
+from discreet.server.postgres.codec.backend import Notice
+from discreet.server.postgres.statements.tokens import tokens_of
+
+__all__ = ["Catalogue", "Described", "Questions", "Result"]
+
+_PLAN: Final = "QUERY PLAN"
+_OIDS: Final = {"bool": 16, "int": 20, "float": 701, "string": 25, "date": 1082, "timestamp": 1114}
+
+
+class Catalogue(Protocol):
+    """What tells of the tables that there are, from the policy alone."""
+
+    def answer(self, sql: str) -> pa.Table | None:
+        """The answer to a query of the catalogue; None for a query of anything else. Raises `QueryError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A query before it is asked: its columns, its price (None is free), and its answer where that is at hand."""
+
+    schema: pa.Schema
+    price: Loss | None = None
+    table: pa.Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An answer, and what is to be said of it."""
+
+    table: pa.Table
+    notices: tuple[Notice, ...] = ()
+
+
+class Questions:
+    """What one session asks. Every call may wait: make it in a thread.
+
+    Raises `SqlError` and `Refusal` for what is refused.
+    """
+
+    def __init__(self, desk: Desk, caller: Caller, catalogue: Catalogue | None, database: str, process: int) -> None:
+        self._desk, self._caller, self._catalogue = desk, caller, catalogue
+        self._database, self._process = database, process
+
+    @property
+    def columns(self) -> Mapping[str, int]:
+        """The types of the policy's columns by name, in lower case; those that tables disagree on are left out."""
+        types: dict[str, int] = {}
+        for table in self._desk.policy.tables.values():
+            for name, column in table.columns.items():
+                oid = _OIDS.get(column.type, 0)
+                types[name.lower()] = oid if types.get(name.lower(), oid) == oid else 0
+        return types
+
+    def describe(self, text: str, settings: Settings) -> Described:
+        """The columns of a query and its price. Costs nothing."""
+        table = self._free(text)
+        if table is not None:
+            return Described(table.schema, table=table)
+        quote = self._desk.quote(self._caller, _ask(text, settings), earlier=False)
+        schema = _schema(quote, errors=settings.is_on("errors"))
+        if _takes_no_rows(text):
+            return Described(schema, table=schema.empty_table())
+        return Described(schema, None if settings.is_on("rehearse") else quote.price)
+
+    def answer(self, text: str, settings: Settings, ticket: Ticket) -> Result:
+        """The answer to a query. What it costs is charged, within `Settings.max_price`."""
+        table = self._free(text)
+        if table is None and _takes_no_rows(text):
+            table = self.describe(text, settings).table
+        if table is not None:
+            return Result(table)
+        ask = _ask(text, settings)
+        if settings.is_on("rehearse"):
+            answered = self._desk.rehearse(self._caller, ask)
+        else:
+            answered = self._desk.answer(self._caller, ask, settings.max_price, ticket=ticket)
+        release = answered.table
+        table = release.to_arrow(errors=settings.is_on("errors"), level=settings.level)
+        return Result(table, (_notice(answered, release, settings.level),))
+
+    def explain(self, text: str, settings: Settings) -> pa.Table:
+        """The plan of a query in words, a line a row. Costs nothing."""
+        if self._free(text) is not None:
+            return pa.table({_PLAN: ["Free: nothing private is read."]})
+        quote = self._desk.quote(self._caller, _ask(text, settings))
+        lines = quote.words.splitlines()
+        if quote.price is not None:
+            lines.append(f"Price: {in_words(quote.price)}")
+        elif quote.loss is not None:
+            lines.append("Price: free")
+        for each in quote.answers:
+            errors = ", ".join(f"{name} ± {half:.4g}" for name, half in each.errors.items())
+            lines.append(f"Answered already, free: at {in_words(each.loss)}{f' ({errors})' if errors else ''}")
+        return pa.table({_PLAN: pa.array(lines, pa.string())})
+
+    def _free(self, text: str) -> pa.Table | None:
+        """The answer to a query that reads nothing private; None for others."""
+        try:
+            table = None if self._catalogue is None else self._catalogue.answer(text)
+        except QueryError as error:
+            raise SqlError("0A000", str(error)) from None
+        if table is None:
+            table = constant_answer(text, self._caller.name, self._database, self._process)
+        return desk_answer(text, self._desk, self._caller) if table is None else table
+
+
+def _ask(text: str, settings: Settings) -> Ask:
+    return Ask(text, settings.spend, "postgres", settings.is_on("bias"), level=settings.level)
+
+
+def _takes_no_rows(text: str) -> bool:
+    """Whether a query ends with LIMIT 0, as those do that look at columns alone."""
+    if "limit" not in text.lower():
+        return False
+    return [token.text.upper() for token in tokens_of(text)[-2:]] == ["LIMIT", "0"]
+
+
+def _schema(quote: Quote, *, errors: bool) -> pa.Schema:
+    """The columns of the answer, with those of `Release.to_arrow` for errors."""
+    fields: list[pa.Field] = []
+    taken = {column.name.casefold() for column in quote.columns}
+    for column in quote.columns:
+        fields.append(pa.field(column.name, column.type))
+        if errors and column.noisy:
+            kind = pa.float64() if column.name in quote.plan.numbers else column.type
+            ends = _interval_names(column.name, taken)
+            taken |= {end.casefold() for end in ends}
+            fields += [pa.field(end, kind) for end in ends]
+    return pa.schema(fields)
+
+
+def _interval_names(name: str, taken: set[str]) -> tuple[str, str]:
+    number = 1
+    while True:
+        tail = "" if number == 1 else f"_{number}"
+        low, high = f"{name}_low{tail}", f"{name}_high{tail}"
+        if not {low.casefold(), high.casefold()} & taken:
+            return low, high
+        number += 1
+
+
+def _notice(answered: Answered, release: Release, level: float) -> Notice:
+    """What an answer cost, and how far off it may be."""
+    match answered.source:
+        case "paid" if answered.price is not None:
+            cost = f"this answer cost {in_words(answered.price)}"
+        case "rehearsal":
+            cost = "a rehearsal: rows made up from the policy, which say nothing of the data; free"
+        case "shelf":
+            cost = "free: another account paid for this answer"
+        case "repeat":
+            cost = "free: this account has had this answer before"
+        case _:
+            cost = "free: nothing private was read"
+    bars = [bar for name in release.noisy if (bar := _bar(release, name, level))]
+    detail = f"With probability {level:.4g}: {', '.join(bars)}." if bars else None
+    return Notice("NOTICE", "00000", cost, detail)
+
+
+def _bar(release: Release, name: str, level: float) -> str:
+    halves = [float(half) for half in release.error(name, level) if not math.isnan(half)]
+    if not halves:
+        rows = release.rank_error(name)
+        return "" if rows is None else f"{name} within ± {rows:.4g} rows of its rank"
+    least, most = min(halves), max(halves)
+    return f"{name} ± {most:.4g}" if least == most else f"{name} ± {least:.4g} to {most:.4g}"

@@ -1,0 +1,215 @@
+"""The start of a session: encryption, settings, and who it is. Until it is over nothing about anybody is said.
+
+An unknown account, a wrong token, an account that was revoked: one message, after the same exchange. A server asks
+every name for the same proof, which is SCRAM or, if so configured, the token itself inside TLS. Were only the older
+accounts, for which a ledger has no verifier, asked for their token, that would tell their names.
+
+Source: PostgreSQL manual, sections "Message Flow", "Start-up" and "SASL Authentication".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import ssl
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from cryptography import x509
+
+from discreet import noise
+from discreet.errors import ParameterError
+from discreet.server.desk import Caller, Desk, Refusal
+from discreet.server.postgres._channel import Channel
+from discreet.server.postgres._refusals import SqlError
+from discreet.server.postgres._settings import Settings
+from discreet.server.postgres.codec import backend, frontend
+from discreet.server.postgres.codec.frontend import ProtocolError
+from discreet.server.postgres.codec.reader import MessageReader, read_initial_response, read_password
+from discreet.server.postgres.codec.scram import PLAIN, PLUS, Verifier, challenge
+
+__all__ = ["Encryption", "InThread", "SignIn", "SignedIn", "Terms", "end_point_of"]
+
+
+class InThread(Protocol):
+    """What runs a call that waits in a thread of its own, and gives what it returns."""
+
+    def __call__(self, call: Callable[[], _T], /) -> Awaitable[_T]: ...
+
+
+_T = TypeVar("_T")
+_OPTION = re.compile(r"(?:-c\s*|--)([^=\s]+)=((?:\\.|[^\s\\])*)\s*")
+_NOT_SETTINGS = {"user", "database", "options", "replication"}
+
+
+def end_point_of(certificate: bytes) -> bytes:
+    """The hash of a certificate in PEM that SCRAM-SHA-256-PLUS binds: tls-server-end-point of RFC 5929, section 4.1.
+
+    Raises `ParameterError` for what is no certificate, or signed by a scheme without a hash of its own.
+    """
+    try:
+        read = x509.load_pem_x509_certificate(certificate)
+    except ValueError:
+        raise ParameterError("this is no certificate in PEM") from None
+    signed = read.signature_hash_algorithm
+    if signed is None:
+        raise ParameterError("no channel can be bound to this certificate: take one that is signed with RSA or ECDSA")
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    name = "sha256" if signed.name in ("md5", "sha1") else signed.name
+    return hashlib.new(name, read.public_bytes(Encoding.DER)).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """TLS of a listener: its context, and the hash of its certificate, which a client may bind the channel to."""
+
+    context: ssl.SSLContext
+    end_point: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How sessions of a listener start.
+
+    Without `encryption` sessions are in the clear, which only `insecure` allows; with both, a client may choose.
+    `clear_text` asks for the token itself, inside TLS alone. `secret` makes the challenges of unknown accounts.
+    """
+
+    encryption: Encryption | None = None
+    insecure: bool = False
+    clear_text: bool = False
+    secret: bytes = field(default_factory=lambda: noise.secret(32), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """Who signed in, with the settings of the start; `key_bytes` is how long this protocol's keys to cancel are."""
+
+    caller: Caller
+    settings: Settings
+    key_bytes: int
+    database: str
+
+
+class SignIn:
+    """One connection's sign-in. Raises `SqlError` for a refusal, which ends the connection, and `ProtocolError`."""
+
+    def __init__(self, channel: Channel, reader: MessageReader, desk: Desk, in_thread: InThread, terms: Terms) -> None:
+        self._channel, self._reader, self._desk, self._in_thread, self._terms = channel, reader, desk, in_thread, terms
+
+    async def run(self) -> SignedIn | frontend.CancelRequest | None:
+        """Whoever signed in; a request to cancel, which is all that its connection brings; None at the end of bytes."""
+        first = await self._first()
+        if not isinstance(first, frontend.Startup):
+            return first
+        if not (self._channel.is_encrypted or self._terms.insecure):
+            raise SqlError("28000", "sessions here are encrypted", "Connect with sslmode=require or more.")
+        self._negotiate(first)
+        account = first.parameters.get("user", "")
+        if "replication" in first.parameters:
+            raise SqlError("0A000", "nothing is replicated from here")
+        settings = _settings_of(account, first.parameters)
+        caller = await (self._by_token(account) if self._terms.clear_text else self._by_scram(account))
+        self._reader.signed_in()
+        self._channel.write(backend.AUTHENTICATED)
+        key_bytes = 4 if first.minor < 2 else 32
+        return SignedIn(caller, settings, key_bytes, first.parameters.get("database", account))
+
+    async def _first(self) -> frontend.Startup | frontend.CancelRequest | None:
+        for _ in range(3):  # GSSENCRequest, SSLRequest, and what comes then
+            message = await self._next()
+            if message is None or isinstance(message, frontend.Startup | frontend.CancelRequest):
+                return message
+            if not isinstance(message, frontend.EncryptionRequest):
+                break
+            if message.method == "gss" or self._terms.encryption is None or self._channel.is_encrypted:
+                self._channel.write(b"N")
+                continue
+            if self._reader.held:
+                raise ProtocolError("bytes came before TLS did")
+            self._channel.write(b"S")
+            await self._channel.encrypt(self._terms.encryption.context)
+        raise ProtocolError("a session starts with a startup packet")
+
+    def _negotiate(self, first: frontend.Startup) -> None:
+        unknown = [name for name in first.parameters if name.startswith("_pq_.")]
+        if first.minor > backend.NEWEST_MINOR or unknown:
+            minor = min(first.minor, backend.NEWEST_MINOR)
+            self._channel.write(backend.negotiate_version(minor, unknown))
+
+    async def _by_scram(self, account: str) -> Caller:
+        stored = await self._in_thread(lambda: self._desk.verifier(account))
+        known = Verifier.parse(stored) if stored is not None else None
+        verifier = known or Verifier.mock(self._terms.secret, account)
+        encryption = self._terms.encryption
+        end_point = encryption.end_point if encryption is not None and self._channel.is_encrypted else None
+        self._channel.write(backend.sasl_asked([PLAIN] if end_point is None else [PLUS, PLAIN]))
+        mechanism, data = read_initial_response(await self._secret_message())
+        asked = challenge(mechanism, data, verifier, b64encode(noise.secret(18)), end_point)
+        self._channel.write(backend.sasl_step(asked.message))
+        final = asked.finish((await self._secret_message()).body)
+        if final is None or known is None:
+            raise _refused()
+        caller = await self._admitted(lambda: self._desk.admit(account, "scram"))
+        self._channel.write(backend.sasl_step(final, last=True))
+        return caller
+
+    async def _by_token(self, account: str) -> Caller:
+        if not self._channel.is_encrypted:
+            raise SqlError("28000", "tokens are sent inside TLS alone", "Connect with sslmode=require or more.")
+        self._channel.write(backend.CLEAR_TEXT_ASKED)
+        token = read_password(await self._secret_message())
+        return await self._admitted(lambda: self._desk.sign_in(account, token))
+
+    async def _admitted(self, admit: Callable[[], Caller]) -> Caller:
+        try:
+            return await self._in_thread(admit)
+        except Refusal:
+            raise _refused() from None
+
+    async def _secret_message(self) -> frontend.Secret:
+        message = await self._next()
+        if message is None:
+            raise ConnectionResetError
+        if not isinstance(message, frontend.Secret):
+            raise ProtocolError("sign in first")
+        return message
+
+    async def _next(self) -> frontend.Message | None:
+        while (message := self._reader.read()) is None:
+            data = await self._channel.read()
+            if not data:
+                return None
+            self._reader.feed(data)
+        return message
+
+
+def _refused() -> SqlError:
+    return SqlError(
+        "28P01",
+        "sign-in failed: there is no such account, or the token is another",
+        "Ask the owner of the data for a token; it is the password, and the account is the user.",
+    )
+
+
+def _settings_of(account: str, parameters: Mapping[str, str]) -> Settings:
+    """The settings of a startup packet: its parameters, and ``options='-c name=value'``."""
+    settings = Settings(account)
+    options = parameters.get("options", "").lstrip()
+    at = 0
+    while at < len(options):
+        match = _OPTION.match(options, at)
+        if match is None:
+            raise SqlError("42601", "options are written -c name=value")
+        settings = settings.set(match[1].replace("-", "_"), re.sub(r"\\(.)", r"\1", match[2]))
+        at = match.end()
+    for name, value in parameters.items():
+        if name in _NOT_SETTINGS or name.startswith("_pq_."):
+            continue
+        if name.lower() == "timezone":  # JDBC sends that of its machine; the session says that it is UTC
+            continue
+        settings = settings.set(name, value)
+    return settings.started()
