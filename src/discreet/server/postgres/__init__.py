@@ -1,1 +1,10 @@
-"""The PostgreSQL wire: psql, drivers and dashboards ask the desk of a team."""
+"""The PostgreSQL wire: psql, drivers and dashboards ask the desk of a team.
+
+`PostgresFront` listens. What it sends and takes is in ``codec/`` and ``values/``, what it reads in ``statements/``.
+"""
+
+from discreet.server.postgres._questions import Catalogue
+from discreet.server.postgres._serve import Limits, PostgresFront
+from discreet.server.postgres._sign_in import Encryption, Terms, end_point_of
+
+__all__ = ["Catalogue", "Encryption", "Limits", "PostgresFront", "Terms", "end_point_of"]

@@ -140,6 +140,13 @@ class Channel(asyncio.BufferedProtocol):
             async with asyncio.timeout(seconds):
                 await self._writable.wait()
 
+    async def discard(self, most: int) -> None:
+        """Say that nothing more will be sent, and drop what still comes, up to so many bytes."""
+        if self._tls is None and self._transport is not None and self._transport.can_write_eof():
+            self._transport.write_eof()
+        while most > 0 and (data := await self._raw()):
+            most -= len(data)
+
     def close(self) -> None:
         """Send what is left, and close."""
         if self._transport is not None:

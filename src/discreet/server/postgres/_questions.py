@@ -45,9 +45,10 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An answer, and what is to be said of it."""
+    """An answer, whether it was paid for now, and what is to be said of it."""
 
     table: pa.Table
+    paid: bool = False
     notices: tuple[Notice, ...] = ()
 
 
@@ -96,7 +97,8 @@ class Questions:
             answered = self._desk.answer(self._caller, ask, settings.max_price, ticket=ticket)
         release = answered.table
         table = release.to_arrow(errors=settings.is_on("errors"), level=settings.level)
-        return Result(table, (_notice(answered, release, settings.level),))
+        paid = answered.source == "paid" and answered.price is not None
+        return Result(table, paid, (_notice(answered, release, settings.level),))
 
     def explain(self, text: str, settings: Settings) -> pa.Table:
         """The plan of a query in words, a line a row. Costs nothing."""
