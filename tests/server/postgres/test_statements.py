@@ -151,7 +151,7 @@ def test_any_text_is_read_or_refused(text: str, before: str) -> None:
     try:
         for each in split(before + text):
             read_statement(each)
-            Parametrized(each).types((), {})
+            Parametrized(each).parameters((), {})
     except SqlError:
         pass
 
@@ -172,11 +172,12 @@ NAMES = {"city": 25, "cost": 701, "day": 1082, "n": 20}
     ],
 )
 def test_the_type_of_a_parameter_is_that_of_the_column_beside_it(text: str, types: tuple[int, ...]) -> None:
-    assert Parametrized(text).types((), NAMES) == types
+    assert tuple(each.oid for each in Parametrized(text).parameters((), NAMES)) == types
 
 
 def test_declared_types_come_first() -> None:
-    assert Parametrized("SELECT COUNT(*) FROM v WHERE n = $1 AND n = $2").types((701, 705), NAMES) == (701, 20)
+    query = Parametrized("SELECT COUNT(*) FROM v WHERE n = $1 AND n = $2 LIMIT $3")
+    assert query.parameters((701, 705), NAMES) == ((701, "n"), (20, "n"), (20, None))
 
 
 def test_types_agree_with_those_that_postgresql_infers(admin: psycopg.Connection) -> None:
@@ -188,7 +189,8 @@ def test_types_agree_with_those_that_postgresql_infers(admin: psycopg.Connection
     ):
         admin.pgconn.prepare(b"inferred", text.encode())
         theirs = admin.pgconn.describe_prepared(b"inferred")
-        assert Parametrized(text).types((), NAMES) == tuple(theirs.param_type(i) for i in range(theirs.nparams))
+        ours = [each.oid for each in Parametrized(text).parameters((), NAMES)]
+        assert ours == [theirs.param_type(i) for i in range(theirs.nparams)]
         admin.execute("DEALLOCATE inferred")
 
 
@@ -238,7 +240,7 @@ def test_64_kib_of_any_text_are_read_or_refused_in_a_moment(text: str) -> None:
         for each in split(text):
             read_statement(each)
             query = Parametrized(each)
-            query.types((), {})
+            query.parameters((), {})
             query.filled(["'x'"] * query.count)
     except SqlError:
         pass

@@ -5,7 +5,7 @@ Source: PostgreSQL manual, section "Message Flow", "Extended Query".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 from discreet.server.postgres._questions import Described
 from discreet.server.postgres._refusals import SqlError
 from discreet.server.postgres.statements import kinds
-from discreet.server.postgres.statements.parameters import Parametrized
+from discreet.server.postgres.statements.parameters import Parameter, Parametrized
 from discreet.server.postgres.statements.reading import read_statement
 from discreet.server.postgres.values.literals import DUMMIES, ParameterValueError, literal
 
@@ -26,11 +26,10 @@ _MOST_PORTALS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A statement with its parameters' types; `statement` is None for an empty one."""
+    """A statement with its parameters; `statement` is None for an empty one."""
 
-    text: str
     query: Parametrized
-    types: tuple[int, ...]
+    parameters: tuple[Parameter, ...]
     statement: kinds.Statement | None
 
     def bound(self, formats: Sequence[int], values: Sequence[bytes | None]) -> kinds.Statement | None:
@@ -38,22 +37,31 @@ class Prepared:
 
         Raises `SqlError`: 08P01 for another number of them, else as `literal` and `Parametrized.filled`.
         """
-        if len(values) != len(self.types):
-            raise SqlError("08P01", f"the statement has {len(self.types)} parameters, and {len(values)} values came")
+        if len(values) != len(self.parameters):
+            raise SqlError(
+                "08P01", f"the statement has {len(self.parameters)} parameters, and {len(values)} values came"
+            )
         if not values:
             return self.statement
         codes = formats if len(formats) > 1 else [formats[0] if formats else 0] * len(values)
         try:
-            constants = [literal(*each) for each in zip(self.types, codes, values, strict=True)]
+            constants = [
+                literal(parameter.oid, code, value)
+                for parameter, code, value in zip(self.parameters, codes, values, strict=True)
+            ]
         except ParameterValueError as error:
             raise SqlError(error.sqlstate, str(error)) from None
         return read_statement(self.query.filled(constants))
 
-    def with_dummies(self) -> kinds.Statement | None:
-        """The statement with a constant of its type for each parameter, which its columns can be told by."""
-        if not self.types:
+    def with_samples(self, samples: Mapping[str, str]) -> kinds.Statement | None:
+        """The statement with a constant for each parameter, which its columns can be told by.
+
+        `samples` has one for each column of the policy that has bounds or keys, as conditions may leave nothing else.
+        """
+        if not self.parameters:
             return self.statement
-        return read_statement(self.query.filled([DUMMIES.get(oid, "''") for oid in self.types]))
+        constants = [samples.get(each.column or "", DUMMIES.get(each.oid, "''")) for each in self.parameters]
+        return read_statement(self.query.filled(constants))
 
 
 @dataclass(slots=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, Protocol
 
 import pyarrow as pa
 
 from discreet.errors import QueryError
+from discreet.policy import Policy
 from discreet.privacy import Loss, in_words
 from discreet.query import Release
 from discreet.server.desk import Answered, Ask, Caller, Desk, Quote, Ticket
@@ -19,6 +22,7 @@ from discreet.server.postgres._refusals import SqlError
 from discreet.server.postgres._settings import Settings
 from discreet.server.postgres.codec.backend import Notice
 from discreet.server.postgres.statements.tokens import tokens_of
+from discreet.server.postgres.values.literals import quoted
 
 __all__ = ["Catalogue", "Described", "Questions", "Result"]
 
@@ -55,22 +59,14 @@ class Result:
 class Questions:
     """What one session asks. Every call may wait: make it in a thread.
 
-    Raises `SqlError` and `Refusal` for what is refused.
+    Raises `SqlError` and `Refusal` for what is refused. `columns` are the types of the policy's columns by name, in
+    lower case, and `samples` a constant of SQL for each that has keys or bounds.
     """
 
     def __init__(self, desk: Desk, caller: Caller, catalogue: Catalogue | None, database: str, process: int) -> None:
         self._desk, self._caller, self._catalogue = desk, caller, catalogue
         self._database, self._process = database, process
-
-    @property
-    def columns(self) -> Mapping[str, int]:
-        """The types of the policy's columns by name, in lower case; those that tables disagree on are left out."""
-        types: dict[str, int] = {}
-        for table in self._desk.policy.tables.values():
-            for name, column in table.columns.items():
-                oid = _OIDS.get(column.type, 0)
-                types[name.lower()] = oid if types.get(name.lower(), oid) == oid else 0
-        return types
+        self.columns, self.samples = _columns(desk.policy), _samples(desk.policy)
 
     def describe(self, text: str, settings: Settings) -> Described:
         """The columns of a query and its price. Costs nothing."""
@@ -124,6 +120,45 @@ class Questions:
         if table is None:
             table = constant_answer(text, self._caller.name, self._database, self._process)
         return desk_answer(text, self._desk, self._caller) if table is None else table
+
+
+def _columns(policy: Policy) -> Mapping[str, int]:
+    """Types by name; where tables disagree, none, and a parameter is text."""
+    types: dict[str, int] = {}
+    for table in policy.tables.values():
+        for name, column in table.columns.items():
+            oid = _OIDS.get(column.type, 0)
+            types[name.lower()] = oid if types.get(name.lower(), oid) == oid else 0
+    return types
+
+
+def _samples(policy: Policy) -> Mapping[str, str]:
+    samples: dict[str, str] = {}
+    for table in policy.tables.values():
+        for name, column in table.columns.items():
+            value: object = None
+            if column.keys:
+                value = column.keys[len(column.keys) // 2]
+            elif column.bounds is not None:
+                low, high = column.bounds
+                value = low + (high - low) / 2  # pyright: ignore[reportOperatorIssue]
+            if value is not None:
+                samples[name.lower()] = _constant(value)
+    return samples
+
+
+def _constant(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).upper()
+        case str():
+            return quoted(value)
+        case dt.datetime():
+            return f"CAST('{value.replace(microsecond=0).isoformat(sep=' ')}' AS TIMESTAMP)"
+        case dt.date():
+            return f"CAST('{value.isoformat()}' AS DATE)"
+        case _:
+            return f"({math.floor(float(str(value)) if not isinstance(value, Fraction) else value)})"
 
 
 def _ask(text: str, settings: Settings) -> Ask:

@@ -23,7 +23,7 @@ from discreet.server.postgres.codec.backend import Notice
 from discreet.server.postgres.codec.frontend import ProtocolError, Signal
 from discreet.server.postgres.codec.reader import MessageReader
 from discreet.server.postgres.statements import kinds
-from discreet.server.postgres.statements.parameters import Parametrized
+from discreet.server.postgres.statements.parameters import Parameter, Parametrized
 from discreet.server.postgres.statements.reading import read_statement, split
 from discreet.server.postgres.values.types import columns_of
 
@@ -193,10 +193,12 @@ class Session:
             raise SqlError("42601", "cannot insert multiple commands into a prepared statement")
         text = texts[0] if texts else ""
         query = Parametrized(text)
-        types = query.types(message.types, self._questions.columns) if query.count or message.types else ()
+        parameters: tuple[Parameter, ...] = ()
+        if query.count or message.types:
+            parameters = query.parameters(message.types, self._questions.columns)
         statement = read_statement(text) if texts else None
         self._transaction.check(statement)
-        self._portals.prepare(message.name, Prepared(text, query, types, statement))
+        self._portals.prepare(message.name, Prepared(query, parameters, statement))
         self._send(backend.PARSE_COMPLETE)
 
     def _bind(self, message: frontend.Bind) -> None:
@@ -208,8 +210,8 @@ class Session:
 
     async def _describe_statement(self, prepared: Prepared) -> None:
         self._transaction.check(prepared.statement)
-        described = await self._runner.describe(prepared.with_dummies())
-        self._send(backend.parameter_description(prepared.types))
+        described = await self._runner.describe(prepared.with_samples(self._questions.samples))
+        self._send(backend.parameter_description([each.oid for each in prepared.parameters]))
         self._send(_columns(described, ()))
 
     async def _execute(self, portal: Portal, rows: int) -> None:

@@ -65,7 +65,7 @@ def _only(*allowed: str, shown: str | None = None) -> Callable[[str], str]:
     """A setting that has one value here, however it is written."""
 
     def check(text: str) -> str:
-        if text.lower().replace("-", "").replace(" ", "") not in allowed:
+        if re.sub(r"[^a-z0-9/]", "", text.lower()) not in allowed:
             raise SqlError("22023", f"this setting is {shown or allowed[0]} here, and nothing else")
         return shown or allowed[0]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlglot import Dialect
 from sqlglot.errors import SqlglotError
@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from discreet.server.postgres._refusals import SqlError
 from discreet.server.postgres.statements.tokens import tokens_of
 
-__all__ = ["Parametrized"]
+__all__ = ["Parameter", "Parametrized"]
 
 _POSTGRES = Dialect.get_or_raise("postgres")
 _MOST = 65_535
@@ -24,6 +24,13 @@ _BY_NAME: Final[Mapping[str, int]] = {
 }  # fmt: skip
 _COMPARISONS: Final = {"=", "<>", "!=", "<", "<=", ">", ">=", "LIKE", "ILIKE"}
 _LISTED: Final = {"parameter", "number", "text"}
+
+
+class Parameter(NamedTuple):
+    """The OID of a parameter's type, and the column that it stands beside, if any."""
+
+    oid: int
+    column: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +47,10 @@ class Parametrized:
     """A query with parameters. Raises `SqlError`: 42601 for a text without tokens, 42P02 for a number out of range.
 
     >>> query = Parametrized("SELECT COUNT(*) FROM visits WHERE city = $1 AND '$2' <> '' LIMIT $2")
-    >>> query.types((), {"city": 25}), query.filled(["'Cork'", "3"])
-    ((25, 20), "SELECT COUNT(*) FROM visits WHERE city =  'Cork'  AND '$2' <> '' LIMIT  3 ")
+    >>> query.parameters((), {"city": 25})
+    (Parameter(oid=25, column='city'), Parameter(oid=20, column=None))
+    >>> query.filled(["'Cork'", "3"])
+    "SELECT COUNT(*) FROM visits WHERE city =  'Cork'  AND '$2' <> '' LIMIT  3 "
     """
 
     def __init__(self, text: str) -> None:
@@ -59,19 +68,21 @@ class Parametrized:
         """The largest number of a parameter."""
         return max((place.number for place in self._places), default=0)
 
-    def types(self, declared: Sequence[int], columns: Mapping[str, int]) -> tuple[int, ...]:
-        """The OID of each parameter's type: as declared, or by the column or the cast that it stands beside, or text.
+    def parameters(self, declared: Sequence[int], columns: Mapping[str, int]) -> tuple[Parameter, ...]:
+        """Each parameter's type: as declared, or by the column or the cast that it stands beside, or else text.
 
         `columns` are the types of columns by name, in lower case.
         """
-        types = list(declared[: max(self.count, len(declared))])
-        types += [0] * (self.count - len(types))
-        before = (-1, 0)
+        all_of_them = [Parameter(oid) for oid in declared]
+        all_of_them += [Parameter(0)] * (self.count - len(all_of_them))
+        before = (-1, Parameter(0))
         for place in self._places:
-            if types[place.number - 1] in (0, 705):
+            oid, column = all_of_them[place.number - 1]
+            if column is None:
                 before = place.token, self._inferred(place.token, columns, before)
-                types[place.number - 1] = before[1]
-        return tuple(each or _TEXT for each in types)
+                inferred = before[1]
+                all_of_them[place.number - 1] = Parameter(inferred.oid if oid in (0, 705) else oid, inferred.column)
+        return tuple(each._replace(oid=each.oid or _TEXT) for each in all_of_them)
 
     def filled(self, constants: Sequence[str]) -> str:
         """The query with constants of SQL in the places of its parameters.
@@ -98,13 +109,13 @@ class Parametrized:
             raise SqlError("0A000", "this text cannot have parameters here", "Write its texts and comments plainly.")
         return filled
 
-    def _inferred(self, at: int, columns: Mapping[str, int], earlier: tuple[int, int]) -> int:
+    def _inferred(self, at: int, columns: Mapping[str, int], earlier: tuple[int, Parameter]) -> Parameter:
         """The type of the parameter at a token, after an `earlier` one, which may stand in the same list."""
         after, before = self._word(at + 1), self._word(at - 1)
         if after == "::" or (after == "AS" and self._word(at - 2) == "CAST"):
-            return _BY_NAME.get(self._word(at + 2), 0)
+            return Parameter(_BY_NAME.get(self._word(at + 2), 0))
         if before in ("LIMIT", "OFFSET"):
-            return _INT8
+            return Parameter(_INT8)
         if before in _COMPARISONS:
             return self._column(at - 2, columns)
         if after in _COMPARISONS:
@@ -116,7 +127,7 @@ class Parametrized:
             return self._column(at - 2, columns)
         if before == "AND":  # … BETWEEN x AND $2
             start = next((i for i in range(at - 2, max(at - 8, 0), -1) if self._word(i) == "BETWEEN"), 0)
-            return self._column(start - 1, columns) if start else 0
+            return self._column(start - 1, columns) if start else Parameter(0)
         if before in ("(", ","):
             start = at - 1
             while start > earlier[0] and (self._word(start) in ("(", ",") or self._tokens[start].kind in _LISTED):
@@ -125,16 +136,15 @@ class Parametrized:
                 return earlier[1]
             if self._word(start) == "IN":
                 return self._column(start - 1 - (self._word(start - 1) == "NOT"), columns)
-        return 0
+        return Parameter(0)
 
-    def _column(self, at: int, columns: Mapping[str, int]) -> int:
+    def _column(self, at: int, columns: Mapping[str, int]) -> Parameter:
         """The type of the column whose name is a token."""
-        if not 0 <= at < len(self._tokens):
-            return 0
-        token = self._tokens[at]
-        if token.kind == "quoted":
-            return columns.get(token.text[1:-1].lower(), 0)
-        return columns.get(token.text.lower(), 0) if token.kind == "word" else 0
+        token = self._tokens[at] if 0 <= at < len(self._tokens) else None
+        if token is None or token.kind not in ("word", "quoted"):
+            return Parameter(0)
+        name = (token.text[1:-1] if token.kind == "quoted" else token.text).lower()
+        return Parameter(columns[name], name) if name in columns else Parameter(0)
 
     def _word(self, at: int) -> str:
         return self._tokens[at].text.upper() if 0 <= at < len(self._tokens) else ""
