@@ -7,6 +7,7 @@ import datetime as dt
 import ssl
 import threading
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from discreet import noise
 from discreet.engines import open_engine
 from discreet.ledger import open_ledger
 from discreet.policy import load_policy
-from discreet.privacy import Loss, pure
+from discreet.privacy import pure
 from discreet.server.desk import Desk
 from discreet.server.desk._state import State
 from discreet.server.postgres import Encryption, Limits, PostgresFront, Terms, end_point_of
@@ -139,8 +140,10 @@ class Front:
         }  # fmt: skip
         return " ".join(f"{name}='{value}'" for name, value in words.items())
 
-    def spent(self, account: str = "ada") -> Loss:
-        return self.ledger.open_account(account, self.tokens[account]).spent
+    def spent(self, account: str = "ada") -> Fraction:
+        """Epsilon."""
+        spent = self.ledger.open_account(account, self.tokens[account]).spent
+        return Fraction(spent.epsilon(0)).limit_denominator(10**6)
 
 
 def fresh() -> str:

@@ -206,18 +206,18 @@ class Runner:
         names, how, table = result.table.column_names, copy.how, result.table
 
         def encode() -> list[bytes]:
-            rows = (copied_row(row, names, how) for row in rows_of(table, [int(how.binary)]))
-            return [backend.copy_data(row) for row in rows]
+            rows = [copied_row(row, names, how) for row in rows_of(table, [int(how.binary)])]
+            if how.binary:  # as in PostgreSQL, the start comes with the first row
+                rows = [*rows, BINARY_END]
+                rows[0] = BINARY_START + rows[0]
+            elif how.header:
+                rows = [copied_header(names, how), *rows]
+            return list(map(backend.copy_data, rows))
 
         rows = encode() if table.num_rows <= _IN_LINE else await self._in_thread(encode)
         self._send(backend.copy_out(len(names), binary=how.binary))
-        start = BINARY_START if how.binary else copied_header(names, how)
-        if start:
-            self._send(backend.copy_data(start))
         for row in rows:
             self._send(row)
-        if how.binary:
-            self._send(backend.copy_data(BINARY_END))
         self._send(backend.COPY_DONE)
         return f"COPY {table.num_rows}"
 
