@@ -16,6 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from psycopg.conninfo import make_conninfo
 
 from discreet import noise
 from discreet.engines import open_engine
@@ -134,11 +135,12 @@ class Front:
         self.desk.close()
 
     def dsn(self, account: str = "ada", **more: str) -> str:
-        words = {
-            "host": self.host, "port": str(self.port), "user": account, "password": self.tokens.get(account) or "no",
-            "dbname": "visits", "sslmode": "disable", **more,
-        }  # fmt: skip
-        return " ".join(f"{name}='{value}'" for name, value in words.items())
+        return make_conninfo(
+            **{
+                "host": self.host, "port": str(self.port), "user": account, "password": self.tokens.get(account) or "no",
+                "dbname": "visits", "sslmode": "disable", **more,
+            }
+        )  # fmt: skip
 
     def spent(self, account: str = "ada") -> Fraction:
         """Epsilon."""
