@@ -137,8 +137,8 @@ class Front:
     def dsn(self, account: str = "ada", **more: str) -> str:
         return make_conninfo(
             **{
-                "host": self.host, "port": str(self.port), "user": account, "password": self.tokens.get(account) or "no",
-                "dbname": "visits", "sslmode": "disable", **more,
+                "host": self.host, "port": str(self.port), "user": account,
+                "password": self.tokens.get(account) or "no", "dbname": "visits", "sslmode": "disable", **more,
             }
         )  # fmt: skip
 

@@ -47,10 +47,10 @@ _STATES: Final[Mapping[Kind, str]] = {
 }
 _QUERIES: Final = (
     ("42601", re.compile(r"is not valid SQL|is not one statement|^the query is empty")),
-    ("42P01", re.compile(r"the policy has no table")),
+    ("42P01", re.compile(r"the policy has no table|names a table that the query does not read")),
     ("42703", re.compile(r"the policy has no column|there is no column|has no column")),
     ("42501", re.compile(r"rows about people are never released")),
-    ("25006", re.compile(r"a source is only read")),
+    ("25006", re.compile(r"a source is only read|^(INSERT|UPDATE|DELETE|MERGE) ")),
 )
 """Refusals of a query that PostgreSQL has a state of its own for, by the words of the planner."""
 _INSTEAD: Final[Mapping[str, str]] = {

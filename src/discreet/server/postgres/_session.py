@@ -120,7 +120,10 @@ class Session:
     # simple queries
 
     async def _simple(self, text: str) -> None:
-        statements = [read_statement(each) for each in split(text)]
+        texts = split(text)
+        if any(Parametrized(each).count for each in texts):
+            raise SqlError("42P02", "a simple query has no values for parameters", "Write constants, or prepare it.")
+        statements = list(map(read_statement, texts))
         if not statements:
             self._send(backend.EMPTY_QUERY)
         if sum(isinstance(each, kinds.Question | kinds.Copy) for each in statements) > 1:
