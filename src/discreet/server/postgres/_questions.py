@@ -27,6 +27,7 @@ from discreet.server.postgres.values.literals import quoted
 __all__ = ["Catalogue", "Described", "Questions", "Result"]
 
 _PLAN: Final = "QUERY PLAN"
+_BARS: Final = b"bars"
 _OIDS: Final = {"bool": 16, "int": 20, "float": 701, "string": 25, "date": 1082, "timestamp": 1114}
 
 
@@ -91,10 +92,14 @@ class Questions:
             answered = self._desk.rehearse(self._caller, ask)
         else:
             answered = self._desk.answer(self._caller, ask, settings.max_price, ticket=ticket)
-        release = answered.table
-        table = release.to_arrow(errors=settings.is_on("errors"), level=settings.level)
+        errors, level = settings.is_on("errors"), settings.level
+        form = f"postgres {errors} {level}"
+        stored = self._desk.encode(answered, form, lambda each: _encoded(each.table, errors=errors, level=level))
+        table = pa.ipc.open_stream(stored).read_all()
+        bars = (table.schema.metadata or {}).get(_BARS, b"").decode()
         paid = answered.source == "paid" and answered.price is not None
-        return Result(table, paid, (_notice(answered, release, settings.level),))
+        notice = Notice("NOTICE", "00000", _cost(answered), bars or None)
+        return Result(table.replace_schema_metadata(None), paid, (notice,))
 
     def explain(self, text: str, settings: Settings) -> pa.Table:
         """The plan of a query in words, a line a row. Costs nothing."""
@@ -196,22 +201,29 @@ def _interval_names(name: str, taken: set[str]) -> tuple[str, str]:
         number += 1
 
 
-def _notice(answered: Answered, release: Release, level: float) -> Notice:
-    """What an answer cost, and how far off it may be."""
+def _encoded(release: Release, *, errors: bool, level: float) -> bytes:
+    """An answer as a session reads it: an Arrow stream, with its error bars in words beside it."""
+    table = release.to_arrow(errors=errors, level=level)
+    bars = [bar for name in release.noisy if (bar := _bar(release, name, level))]
+    words = f"With probability {level:.4g}: {', '.join(bars)}." if bars else ""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema.with_metadata({_BARS: words.encode()})) as writer:
+        writer.write_table(table.replace_schema_metadata({_BARS: words.encode()}))
+    return sink.getvalue().to_pybytes()
+
+
+def _cost(answered: Answered) -> str:
     match answered.source:
         case "paid" if answered.price is not None:
-            cost = f"this answer cost {in_words(answered.price)}"
+            return f"this answer cost {in_words(answered.price)}"
         case "rehearsal":
-            cost = "a rehearsal: rows made up from the policy, which say nothing of the data; free"
+            return "a rehearsal: rows made up from the policy, which say nothing of the data; free"
         case "shelf":
-            cost = "free: another account paid for this answer"
+            return "free: another account paid for this answer"
         case "repeat":
-            cost = "free: this account has had this answer before"
+            return "free: this account has had this answer before"
         case _:
-            cost = "free: nothing private was read"
-    bars = [bar for name in release.noisy if (bar := _bar(release, name, level))]
-    detail = f"With probability {level:.4g}: {', '.join(bars)}." if bars else None
-    return Notice("NOTICE", "00000", cost, detail)
+            return "free: nothing private was read"
 
 
 def _bar(release: Release, name: str, level: float) -> str:
