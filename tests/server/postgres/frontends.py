@@ -96,8 +96,12 @@ def proved(password: str, asked: bytes, first_bare: bytes, header: bytes, bound:
 class Wire:
     """A connection to a server, message by message."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self.socket = socket.create_connection((host, port), timeout=30)
+    def __init__(self, host: str, port: int, receive_buffer: int | None = None) -> None:
+        self.socket = socket.socket()
+        if receive_buffer is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.settimeout(30)
+        self.socket.connect((host, port))
         self._held = b""
 
     def __enter__(self) -> Self:

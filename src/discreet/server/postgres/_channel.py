@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 __all__ = ["CHUNK", "Channel"]
 
-CHUNK = 8_192
+CHUNK = 4_096
 """Bytes that are read at once. Beside them a channel holds one record of TLS, which has 16 KiB."""
 _WRITTEN = 1 << 16
 
@@ -30,6 +30,7 @@ class Channel(asyncio.BufferedProtocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._ended = False
+        self._finished = False
         self._tls: ssl.SSLObject | None = None
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
 
@@ -126,7 +127,7 @@ class Channel(asyncio.BufferedProtocol):
 
     def write(self, data: bytes) -> None:
         """Send, when the other end takes it. What is sent to an end that is gone is dropped."""
-        if self.is_lost or self._transport is None or not data:
+        if self.is_lost or self._transport is None or self._finished or not data:
             return
         if self._tls is None:
             self._transport.write(data)
@@ -142,6 +143,7 @@ class Channel(asyncio.BufferedProtocol):
 
     async def discard(self, most: int) -> None:
         """Say that nothing more will be sent, and drop what still comes, up to so many bytes."""
+        self._finished = True
         if self._tls is None and self._transport is not None and self._transport.can_write_eof():
             self._transport.write_eof()
         while most > 0 and (data := await self._raw()):
