@@ -12,7 +12,7 @@ from discreet.server.postgres._refusals import SqlError
 
 __all__ = ["Token", "tokens_of"]
 
-Kind = Literal["word", "quoted", "text", "number", "parameter", "sign"]
+_Kind = Literal["word", "quoted", "text", "number", "parameter", "sign"]
 
 _NEXT = re.compile(
     r"(?P<space>\s+|--[^\n\r]*)|(?P<comment>/\*)|(?P<escaped>[eE]')|(?P<text>(?:[bBxXnN]|[uU]&)?')|(?P<quoted>(?:[uU]&)?\")"
@@ -21,13 +21,13 @@ _NEXT = re.compile(
 )
 _COMMENT = re.compile(r"/\*|\*/")
 _ESCAPED_END = re.compile(r"(?:[^'\\]|''|\\.)*'", re.DOTALL)
-_KINDS: Final[dict[str, Kind]] = {"parameter": "parameter", "word": "word", "number": "number", "sign": "sign"}
+_KINDS: Final[dict[str, _Kind]] = {"parameter": "parameter", "word": "word", "number": "number", "sign": "sign"}
 
 
 class Token(NamedTuple):
     """A token: its kind, its text as it is written, and its characters from `start` to before `end`."""
 
-    kind: Kind
+    kind: _Kind
     text: str
     start: int
     end: int

@@ -140,11 +140,11 @@ def timestamp_binary(value: dt.datetime) -> bytes:
     return struct.pack("!q", (plain - _EPOCH) // _MICROSECOND)
 
 
-Span = dt.timedelta | tuple[int, int, int]
+_Span = dt.timedelta | tuple[int, int, int]
 """A duration, or months, days and nanoseconds."""
 
 
-def _span(value: Span) -> tuple[int, int, int]:
+def _span(value: _Span) -> tuple[int, int, int]:
     """Months, days and microseconds."""
     if isinstance(value, dt.timedelta):
         return 0, value.days, value.seconds * 10**6 + value.microseconds
@@ -152,13 +152,13 @@ def _span(value: Span) -> tuple[int, int, int]:
     return months, days, nanoseconds // 1000
 
 
-def interval_binary(value: Span) -> bytes:
+def interval_binary(value: _Span) -> bytes:
     """Microseconds, days and months."""
     months, days, microseconds = _span(value)
     return struct.pack("!qii", microseconds, days, months)
 
 
-def interval_text(value: Span) -> str:
+def interval_text(value: _Span) -> str:
     """As IntervalStyle postgres has it.
 
     >>> interval_text((14, -3, 4_500_000_000)), interval_text(dt.timedelta())

@@ -13,20 +13,29 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Final
 
-__all__ = ["DUMMIES", "UNKNOWN", "ParameterValueError", "literal", "quoted"]
+__all__ = ["DUMMIES", "ParameterValueError", "literal", "quoted"]
 
-BOOL, INT8, INT2, INT4, TEXT, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 700, 701
-UNKNOWN, BPCHAR, VARCHAR, NAME, DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC = 705, 1042, 1043, 19, 1082, 1114, 1184, 1700
-_INTEGERS = {INT2: 2, INT4: 4, INT8: 8}
+_BOOL, _INT8, _INT2, _INT4, _STRING, _FLOAT4, _FLOAT8 = 16, 20, 21, 23, 25, 700, 701
+_UNKNOWN, _BPCHAR, _VARCHAR, _NAME, _DATE, _TIMESTAMP, _TIMESTAMPTZ, _NUMERIC = (
+    705,
+    1042,
+    1043,
+    19,
+    1082,
+    1114,
+    1184,
+    1700,
+)
+_INTEGERS = {_INT2: 2, _INT4: 4, _INT8: 8}
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,4})?", re.IGNORECASE | re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _MAX_DIGITS = 1_000
 _EPOCH: Final = dt.datetime(2000, 1, 1)  # noqa: DTZ001 (timestamps have no zone)
 
 DUMMIES: Final = {
-    BOOL: "TRUE", INT2: "1", INT4: "1", INT8: "1", FLOAT4: "1.0", FLOAT8: "1.0", NUMERIC: "1.0",
-    DATE: "CAST('2000-01-01' AS DATE)", TIMESTAMP: "CAST('2000-01-01 00:00:00' AS TIMESTAMP)",
-    TIMESTAMPTZ: "CAST('2000-01-01 00:00:00' AS TIMESTAMP)",
+    _BOOL: "TRUE", _INT2: "1", _INT4: "1", _INT8: "1", _FLOAT4: "1.0", _FLOAT8: "1.0", _NUMERIC: "1.0",
+    _DATE: "CAST('2000-01-01' AS DATE)", _TIMESTAMP: "CAST('2000-01-01 00:00:00' AS TIMESTAMP)",
+    _TIMESTAMPTZ: "CAST('2000-01-01 00:00:00' AS TIMESTAMP)",
 }  # fmt: skip
 """A constant of each type, to describe a statement by before its parameters have values; the others have ``''``."""
 
@@ -200,16 +209,16 @@ def _timestamp_binary(value: bytes) -> str:
     return _moment(_EPOCH + dt.timedelta(microseconds=struct.unpack("!q", value)[0]))
 
 
-_TEXTS = (0, NAME, TEXT, UNKNOWN, BPCHAR, VARCHAR)
+_TEXTS = (0, _NAME, _STRING, _UNKNOWN, _BPCHAR, _VARCHAR)
 _TEXT: dict[int, Callable[[bytes], str]] = {
     **dict.fromkeys(_TEXTS, _text),
     **{oid: _integer_text(size) for oid, size in _INTEGERS.items()},
-    BOOL: _bool_text, FLOAT4: _float_text, FLOAT8: _float_text, NUMERIC: _numeric_text,
-    DATE: _date_text, TIMESTAMP: _timestamp_text, TIMESTAMPTZ: _timestamptz_text,
+    _BOOL: _bool_text, _FLOAT4: _float_text, _FLOAT8: _float_text, _NUMERIC: _numeric_text,
+    _DATE: _date_text, _TIMESTAMP: _timestamp_text, _TIMESTAMPTZ: _timestamptz_text,
 }  # fmt: skip
 _BINARY: dict[int, Callable[[bytes], str]] = {
     **dict.fromkeys(_TEXTS, _text),
     **{oid: _integer_binary(size) for oid, size in _INTEGERS.items()},
-    BOOL: _bool_binary, FLOAT4: _float_binary("!f"), FLOAT8: _float_binary("!d"), NUMERIC: _numeric_binary,
-    DATE: _date_binary, TIMESTAMP: _timestamp_binary, TIMESTAMPTZ: _timestamp_binary,
+    _BOOL: _bool_binary, _FLOAT4: _float_binary("!f"), _FLOAT8: _float_binary("!d"), _NUMERIC: _numeric_binary,
+    _DATE: _date_binary, _TIMESTAMP: _timestamp_binary, _TIMESTAMPTZ: _timestamp_binary,
 }  # fmt: skip

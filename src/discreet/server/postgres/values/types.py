@@ -31,21 +31,21 @@ class PgType:
     array: int | None = None
 
 
-BOOL = PgType(16, 1, cells.bool_text, cells.packed("!?"), 1000)
-BYTEA = PgType(17, -1, cells.bytes_text, bytes, 1001)
-INT8 = PgType(20, 8, str, cells.packed("!q"), 1016)
-INT2 = PgType(21, 2, str, cells.packed("!h"), 1005)
-INT4 = PgType(23, 4, str, cells.packed("!i"), 1007)
-TEXT = PgType(25, -1, str, str.encode, 1009)
-OID_TYPE = PgType(26, 4, str, cells.packed("!I"), 1028)
-FLOAT4 = PgType(700, 4, cells.float4_text, cells.packed("!f"), 1021)
-FLOAT8 = PgType(701, 8, cells.float8_text, cells.packed("!d"), 1022)
-DATE = PgType(1082, 4, str, cells.date_binary, 1182)
-TIME = PgType(1083, 8, cells.time_text, cells.time_binary, 1183)
-TIMESTAMP = PgType(1114, 8, cells.timestamp_text, cells.timestamp_binary, 1115)
-TIMESTAMPTZ = PgType(1184, 8, cells.timestamptz_text, cells.timestamp_binary, 1185)
-INTERVAL = PgType(1186, 16, cells.interval_text, cells.interval_binary, 1187)
-NUMERIC = PgType(1700, -1, cells.numeric_text, cells.numeric_binary, 1231)
+_BOOL = PgType(16, 1, cells.bool_text, cells.packed("!?"), 1000)
+_BYTEA = PgType(17, -1, cells.bytes_text, bytes, 1001)
+_INT8 = PgType(20, 8, str, cells.packed("!q"), 1016)
+_INT2 = PgType(21, 2, str, cells.packed("!h"), 1005)
+_INT4 = PgType(23, 4, str, cells.packed("!i"), 1007)
+_TEXT = PgType(25, -1, str, str.encode, 1009)
+_OID_TYPE = PgType(26, 4, str, cells.packed("!I"), 1028)
+_FLOAT4 = PgType(700, 4, cells.float4_text, cells.packed("!f"), 1021)
+_FLOAT8 = PgType(701, 8, cells.float8_text, cells.packed("!d"), 1022)
+_DATE = PgType(1082, 4, str, cells.date_binary, 1182)
+_TIME = PgType(1083, 8, cells.time_text, cells.time_binary, 1183)
+_TIMESTAMP = PgType(1114, 8, cells.timestamp_text, cells.timestamp_binary, 1115)
+_TIMESTAMPTZ = PgType(1184, 8, cells.timestamptz_text, cells.timestamp_binary, 1185)
+_INTERVAL = PgType(1186, 16, cells.interval_text, cells.interval_binary, 1187)
+_NUMERIC = PgType(1700, -1, cells.numeric_text, cells.numeric_binary, 1231)
 
 _NAMED = {
     18: PgType(18, 1, str, str.encode, 1002),  # "char"
@@ -53,26 +53,26 @@ _NAMED = {
     **{oid: PgType(oid, 4, str, cells.packed("!I")) for oid in (24, 28, 2205, 2206, 4089)},  # regproc, xid, regclass …
 }
 """Types of the catalogue that Arrow has no type for."""
-_VECTORS = {22: INT2, 30: OID_TYPE}
+_VECTORS = {22: _INT2, 30: _OID_TYPE}
 
 _TESTS: tuple[tuple[Callable[[pa.DataType], bool], PgType], ...] = (
-    (pa.types.is_boolean, BOOL),
-    (pa.types.is_int64, INT8),
-    (pa.types.is_int32, INT4),
-    (lambda kind: pa.types.is_int16(kind) or pa.types.is_int8(kind) or pa.types.is_uint8(kind), INT2),
-    (pa.types.is_uint32, OID_TYPE),
-    (pa.types.is_uint16, INT4),
-    (pa.types.is_float64, FLOAT8),
-    (lambda kind: pa.types.is_float32(kind) or pa.types.is_float16(kind), FLOAT4),
-    (lambda kind: pa.types.is_decimal(kind) or pa.types.is_uint64(kind), NUMERIC),
-    (pa.types.is_date, DATE),
-    (pa.types.is_time, TIME),
-    (lambda kind: pa.types.is_timestamp(kind) and kind.tz is None, TIMESTAMP),
-    (pa.types.is_timestamp, TIMESTAMPTZ),
-    (lambda kind: pa.types.is_duration(kind) or pa.types.is_interval(kind), INTERVAL),
+    (pa.types.is_boolean, _BOOL),
+    (pa.types.is_int64, _INT8),
+    (pa.types.is_int32, _INT4),
+    (lambda kind: pa.types.is_int16(kind) or pa.types.is_int8(kind) or pa.types.is_uint8(kind), _INT2),
+    (pa.types.is_uint32, _OID_TYPE),
+    (pa.types.is_uint16, _INT4),
+    (pa.types.is_float64, _FLOAT8),
+    (lambda kind: pa.types.is_float32(kind) or pa.types.is_float16(kind), _FLOAT4),
+    (lambda kind: pa.types.is_decimal(kind) or pa.types.is_uint64(kind), _NUMERIC),
+    (pa.types.is_date, _DATE),
+    (pa.types.is_time, _TIME),
+    (lambda kind: pa.types.is_timestamp(kind) and kind.tz is None, _TIMESTAMP),
+    (pa.types.is_timestamp, _TIMESTAMPTZ),
+    (lambda kind: pa.types.is_duration(kind) or pa.types.is_interval(kind), _INTERVAL),
     (
         lambda kind: pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind),
-        BYTEA,
+        _BYTEA,
     ),
 )
 
@@ -90,7 +90,7 @@ def type_of(field: pa.Field) -> PgType:
             return PgType(named, -1, cells.vector_text, cells.array_binary(inner.oid, inner.binary))
         oid = element.array or 1009
         return PgType(named or oid, -1, cells.array_text(element.text), cells.array_binary(element.oid, element.binary))
-    chosen = next((each for is_one, each in _TESTS if is_one(kind)), TEXT)
+    chosen = next((each for is_one, each in _TESTS if is_one(kind)), _TEXT)
     if not named:
         return chosen
     return _NAMED.get(named) or replace(chosen, oid=named)
