@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         sensitivity,
     )
     from discreet.advice import Recommendation, recommend
+    from discreet.connection import connect
     from discreet.errors import (
         BudgetExceeded,
         Cancelled,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
         tradeoff,
     )
     from discreet.query import Plan, Release, Suggestion, bind, transpile
-    from discreet.session import Session, connect
+    from discreet.session import Session
 
 
 __all__ = [
@@ -145,7 +146,8 @@ _HOMES = {
         "tradeoff",
     ),
     "query": ("Plan", "Release", "Suggestion", "bind", "transpile"),
-    "session": ("Session", "connect"),
+    "connection": ("connect",),
+    "session": ("Session",),
 }
 _MODULES = (
     "advice", "anonymize", "attack", "audit", "datasets", "explain", "ledger", "local", "mechanisms", "noise",

@@ -233,7 +233,7 @@ class TestRedraw:
     def test_complete_runs_come_first_and_sizes_are_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made: list[object] = []
         connect = dp.connect
-        monkeypatch.setattr("discreet.session.connect", lambda *source: made.append(source) or connect(*source))
+        monkeypatch.setattr("discreet.connection.connect", lambda *source: made.append(source) or connect(*source))
         asked = query("SELECT COUNT(*) AS n FROM t", ROWS, dp.pure(1), complete=2, copies=4)
         assert [len(asked.draw(FOUR, size)) for size in (0, 1, 2, 9)] == [0, 1, 2, 9]
         assert len(made) == 0 + 1 + 2 + 2

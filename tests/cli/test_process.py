@@ -23,7 +23,7 @@ QUERY = [
 ]
 SLOW = """
 import pathlib, sys, time
-import discreet.session as session
+import discreet.connection as session
 from discreet import elapsed
 from discreet.cli import main
 connect = session.connect

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import _account, _budget, _plan, _query, _suggest, _verify
+from discreet.cli import _account, _budget, _plan, _query, _serve, _suggest, _verify
 from discreet.cli._errors import careful
 from discreet.cli.anonymize import _anonymize, _risk
 from discreet.cli.attack import _app as _attack
@@ -72,6 +72,7 @@ app.command(epilog=_query.EXAMPLES)(careful(_query.query))
 app.command(epilog=_plan.EXAMPLES)(careful(_plan.plan))
 app.command(epilog=_shell.EXAMPLES)(careful(_shell.shell))
 app.command(epilog=_suggest.EXAMPLES)(careful(_suggest.suggest))
+app.command(epilog=_serve.EXAMPLES)(careful(_serve.serve))
 app.command(epilog=_budget.EXAMPLES)(careful(_budget.budget))
 app.command(epilog=_verify.EXAMPLES)(careful(_verify.verify))
 app.command(epilog=_account.EXAMPLES)(careful(_account.account))

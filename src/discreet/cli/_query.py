@@ -100,9 +100,9 @@ def query(  # noqa: PLR0913 — an option each
         from discreet.cli._pandas import spare_pandas
         from discreet.cli.ledger._open import access
         from discreet.combined import plan_statement
+        from discreet.connection import connect
         from discreet.policy import load_policy
         from discreet.query import in_dialect
-        from discreet.session import connect
 
         spare_pandas(data)
         spend = spend_of(epsilon, rho, mu, delta)

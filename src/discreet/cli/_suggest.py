@@ -69,10 +69,10 @@ def suggest(  # noqa: PLR0913 — an option each
     with elapsed():
         from discreet.cli._options import source_of, spend_of
         from discreet.cli.ledger._open import access
+        from discreet.connection import connect
         from discreet.policy import load_policy
         from discreet.query import plan_suggestion
         from discreet.release import check_new_file
-        from discreet.session import connect
 
         spend = spend_of(epsilon, rho, mu, delta)
         if spend is None:

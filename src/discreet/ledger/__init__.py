@@ -13,7 +13,7 @@ from discreet.ledger._open import open_ledger
 from discreet.ledger._protocol import Entry, Head, Ledger, Reservation, Stored
 from discreet.ledger.crypto._signing import check_signature, fingerprint
 from discreet.ledger.postgres._url import address_of
-from discreet.ledger.state._account import Account, next_start
+from discreet.ledger.state._account import Account, Period, Role, next_start
 from discreet.ledger.state._events import Facts
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.ledger._claims import LARGEST_PAYLOAD
     from discreet.ledger._owner import OwnedLedger, checked_period
     from discreet.ledger._policy_match import check_policy_match, open_for
+    from discreet.ledger._readable_json import account_json, entry_json, head_json
     from discreet.ledger._runs import Run, RunState
     from discreet.ledger._spend_first import Request, spend_first
     from discreet.ledger._verify_release import Check, verify_release
@@ -39,17 +40,22 @@ __all__ = [
     "LedgerAudit",
     "LoggedCharge",
     "OwnedLedger",
+    "Period",
     "Request",
     "Reservation",
+    "Role",
     "Run",
     "RunState",
     "Stored",
+    "account_json",
     "address_of",
     "check_opening",
     "check_policy_match",
     "check_signature",
     "checked_period",
+    "entry_json",
     "fingerprint",
+    "head_json",
     "next_start",
     "open_for",
     "open_ledger",
@@ -67,6 +73,9 @@ _LATER = {
     "Request": "_spend_first",
     "Run": "_runs",
     "RunState": "_runs",
+    "account_json": "_readable_json",
+    "entry_json": "_readable_json",
+    "head_json": "_readable_json",
     "check_opening": "_auditor",
     "check_policy_match": "_policy_match",
     "checked_period": "_owner",

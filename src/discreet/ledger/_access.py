@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, SignInRefused
 from discreet.ledger.log._chain import Untrusted
 from discreet.ledger.log._store import LedgerStore
 from discreet.ledger.state._account import OWNER_ACCOUNT, Account
@@ -37,13 +37,13 @@ class AccountAccess:
             ) from None
 
     def admitted(self, state: LedgerState) -> Account:
-        """The whole or the account. Raises `LedgerError` if the account is gone or has another token by now."""
+        """The whole or the account. Raises `SignInRefused` if the account is gone or has another token by now."""
         if self.account == OWNER_ACCOUNT:
             return state.total
         if state.account is None:
-            raise LedgerError(f"{self.store.where} has no account {self.account!r}")
+            raise SignInRefused(f"{self.store.where} has no account {self.account!r}")
         if state.account.token_sha256 not in (None, self.token_sha256):
-            raise LedgerError(
+            raise SignInRefused(
                 f"the account {self.account!r} has had another token since it was opened; open it again with that one"
             )
         return state.account

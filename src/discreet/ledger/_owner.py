@@ -18,7 +18,7 @@ from discreet.ledger.log import _rows
 from discreet.ledger.log._chain import entry
 from discreet.ledger.log._store import LedgerStore, LedgerTransaction
 from discreet.ledger.state._account import OWNER_ACCOUNT, PERIODS, Account, Period
-from discreet.ledger.state._arithmetic import charge, limit, numbers
+from discreet.ledger.state._arithmetic import charge, from_numbers, limit, more, numbers
 from discreet.ledger.state._conversion import check_target, converted_cap
 from discreet.ledger.state._events import Kind
 from discreet.privacy import Loss, Relation, currency
@@ -185,6 +185,22 @@ class OwnedLedger(LedgerAudit, AccountLedger):
             raise ParameterError("token=False takes the token away, and rotate(name) makes a new one")
         self._amend(name, changes)
 
+    def extend(self, name: str, loss: Loss) -> None:
+        """Add to the cap of an account, for this window and all later ones. Nobody else's cap becomes less.
+
+        Raises `LedgerError` if there is no such account, `ParameterError` for one of an auditor.
+        """
+        added = self._own(loss)
+        self._check_name(name)
+        with self._store.database.transaction(write=True) as connection:
+            page = self._store.page(connection, name)
+            account = page.state.account
+            if account is None or account.role == "auditor":
+                raise LedgerError(f"the ledger has no account {name!r} with a budget; its owner can grant one")
+            larger = numbers(limit(more(account.cap, from_numbers(currency(account.cap), added))))
+            page.write("grant", _granted_again(account) | {"cap": larger})
+        self._store.committed(page)
+
     def rotate(self, name: str) -> str:
         """A new secret for an account, in place of its old one, which opens nothing from then on; the rest stays.
 
@@ -314,15 +330,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
                 raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
             if "cap" in changes and account.role == "auditor":
                 raise ParameterError(f"the account {name!r} is an auditor's, who has no cap")
-            terms = {
-                "role": account.role,
-                "cap": None if account.role == "auditor" else numbers(account.cap),
-                "every": account.every,
-                "until": None if account.until is None else account.until.isoformat(),
-                "part": account.part,
-                "token_sha256": account.token_sha256,
-                "scram": account.scram,
-            } | dict(changes)
+            terms = _granted_again(account) | dict(changes)
             page.write("grant", {key: value for key, value in terms.items() if value is not None})
             if freeze:
                 page.write("freeze", {})
@@ -364,6 +372,20 @@ def checked_until(until: datetime | None) -> datetime | None:
 def _terms(every: str | None, until: datetime | None) -> dict[str, str]:
     period, end = checked_period(every), checked_until(until)
     return ({} if period is None else {"every": period}) | ({} if end is None else {"until": end.isoformat()})
+
+
+def _granted_again(account: Account) -> dict[str, Any]:
+    """What a grant says that leaves an account as it is."""
+    terms = {
+        "role": account.role,
+        "cap": None if account.role == "auditor" else numbers(account.cap),
+        "every": account.every,
+        "until": None if account.until is None else account.until.isoformat(),
+        "part": account.part,
+        "token_sha256": account.token_sha256,
+        "scram": account.scram,
+    }
+    return {key: value for key, value in terms.items() if value is not None}
 
 
 def _is_name(name: object) -> bool:

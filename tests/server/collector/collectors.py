@@ -55,9 +55,10 @@ class Collector:
     process: Any = None
     port: int = 0
     said: str = ""
+    stack: str = "collector"
 
     def start(self) -> Collector:
-        command = [sys.executable, str(RUN), str(self.home), json.dumps(self.limits), str(self.fold)]
+        command = [sys.executable, str(RUN), self.stack, str(self.home), json.dumps(self.limits), str(self.fold)]
         kept = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         self.process = subprocess.Popen(command, text=True, **kept)
         self.process.stdin.write(self.scheme.to_json())

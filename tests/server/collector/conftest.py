@@ -13,13 +13,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 from collectors import Collector
 
 
-@pytest.fixture(scope="module")
-def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Collector]]:
-    """Starts collectors, and sees that each ends well."""
+@pytest.fixture(scope="module", params=["collector", "asgi"])
+def start(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., Collector]]:
+    """Starts collectors on either stack, and sees that each ends well."""
     running: list[Collector] = []
 
     def begin(home: Path | None = None, fold: int = 1 << 22, **limits: int) -> Collector:
-        running.append(Collector(home or tmp_path_factory.mktemp("store") / "store", limits, fold).start())
+        running.append(
+            Collector(home or tmp_path_factory.mktemp("store") / "store", limits, fold, stack=request.param).start()
+        )
         return running[-1]
 
     yield begin

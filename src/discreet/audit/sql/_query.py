@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-import discreet.session as front
+import discreet.connection as front
 from discreet import noise
 from discreet.combined import plan_statement
 from discreet.errors import ParameterError

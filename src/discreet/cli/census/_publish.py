@@ -69,10 +69,10 @@ def publish(  # noqa: PLR0913 — an option each
         from discreet.cli._output import print_table
         from discreet.cli._pandas import spare_pandas
         from discreet.cli.ledger._open import access
+        from discreet.connection import connect
         from discreet.errors import printable
         from discreet.policy import load_policy
         from discreet.privacy import in_words
-        from discreet.session import connect
 
         spare_pandas(data)
         question = question_of(spec, epsilon, rho, mu, delta)

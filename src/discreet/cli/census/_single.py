@@ -110,9 +110,9 @@ def _charged(
     from discreet.cli._options import source_of
     from discreet.cli._pandas import spare_pandas
     from discreet.cli.ledger._open import access
+    from discreet.connection import connect
     from discreet.elapsed import elapsed
     from discreet.privacy import in_words
-    from discreet.session import connect
 
     key, account, token_file, key_file = opened
     with elapsed():

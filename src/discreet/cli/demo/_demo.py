@@ -62,8 +62,8 @@ def _tell(console: Console, home: Path) -> None:
     from rich.markup import escape
     from rich.panel import Panel
 
+    from discreet.connection import connect
     from discreet.datasets import rand
-    from discreet.session import connect
 
     _say(
         console,

@@ -90,12 +90,12 @@ def answered(  # noqa: PLR0913
     from discreet.cli._output import print_json, print_table
     from discreet.cli._pandas import spare_pandas
     from discreet.cli.ledger._open import access
+    from discreet.connection import connect
     from discreet.elapsed import elapsed
     from discreet.errors import printable
     from discreet.explain import check_path
     from discreet.policy import load_policy
     from discreet.privacy import in_words
-    from discreet.session import connect
 
     if save is not None and save.exists():
         raise ParameterError(f"{save} is there already; name a new file")

@@ -72,9 +72,8 @@ def check(  # noqa: PLR0913 — an option each
 
     It takes a few minutes for a million entries; others may use the ledger meanwhile.
     """
-    from discreet.cli.ledger._json import head_json
     from discreet.cli.ledger._open import named, reading
-    from discreet.ledger import LedgerAudit, OwnedLedger
+    from discreet.ledger import LedgerAudit, OwnedLedger, head_json
 
     files = [*(anchor or []), *([write_head] if write_head is not None and write_head.exists() else [])]
     anchors = [noted_in(file) for file in dict.fromkeys(files)]
@@ -155,7 +154,7 @@ def own_anchors(anchors: list[tuple[str, str | None, str]], head: Head, name: st
 
 def _write(path: Path, head: Head) -> None:
     """Replace the head noted in a file, whole or not at all."""
-    from discreet.cli.ledger._json import head_json
+    from discreet.ledger import head_json
 
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:

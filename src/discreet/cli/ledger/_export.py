@@ -95,14 +95,14 @@ def _new(path: Path) -> IO[str]:
 
 
 def _write_jsonl(entries: Iterable[Entry], file: IO[str]) -> None:
-    from discreet.cli.ledger._json import entry_json
+    from discreet.ledger import entry_json
 
     for entry in entries:
         file.write(json.dumps(entry_json(entry)) + "\n")
 
 
 def _write_csv(entries: Iterable[Entry], file: IO[str]) -> None:
-    from discreet.cli.ledger._json import entry_json
+    from discreet.ledger import entry_json
 
     writer = csv.writer(file, lineterminator="\n")
     units: list[str] = []

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from discreet.ledger import Account, Entry, Facts, Head
     from discreet.privacy import Loss
 
-__all__ = ["account_json", "as_json", "entry_json", "head_json"]
+__all__ = ["as_json"]
 
 
 def as_json(  # noqa: PLR0913, PLR0917
@@ -27,6 +27,8 @@ def as_json(  # noqa: PLR0913, PLR0917
     now: dt.datetime,
 ) -> dict[str, Any]:
     """What `discreet ledger show` knows; an analyst's has their own account alone."""
+    from discreet.ledger import account_json, entry_json, head_json
+
     common = {
         "ledger": name,
         "currency": facts.currency,
@@ -50,55 +52,6 @@ def as_json(  # noqa: PLR0913, PLR0917
         "entries": [entry_json(each) for each in newest],
         "meaning": [each.to_json() for each in meant],
     }
-
-
-def account_json(account: Account, now: dt.datetime) -> dict[str, Any]:
-    """A budget at a moment."""
-    from discreet.privacy import to_json
-
-    losses = ("cap", "spent", "remaining", "lifetime")
-    return {
-        "name": account.name,
-        "role": account.role,
-        **{name: to_json(getattr(account, name)) for name in losses if account.role != "auditor"},
-        "every": account.every,
-        "windows": account.windows,
-        "since": account.since.isoformat(),
-        "ends": None if account.ends is None else account.ends.isoformat(),
-        "until": None if account.until is None else account.until.isoformat(),
-        "frozen": account.frozen,
-        "open": account.role != "auditor" and account.stopped(now) is None,
-        "part": account.part,
-        "parts": {part: to_json(loss) for part, loss in account.shares.items()},
-    }
-
-
-def head_json(head: Head) -> dict[str, Any]:
-    """Where a ledger ends, as `discreet ledger check --write-head` notes it."""
-    return {"ledger": head.ledger, "seq": head.seq, "hash": head.hash}
-
-
-def entry_json(entry: Entry, *, mine: bool = False) -> dict[str, Any]:
-    """An entry without its payload; an analyst's own tells nothing of other accounts."""
-    from discreet.privacy import to_json
-
-    fields = {
-        "seq": entry.seq,
-        "at": entry.at.isoformat(),
-        "kind": entry.kind,
-        "account": entry.account,
-        "part": entry.part,
-        "loss": None if entry.loss is None else to_json(entry.loss),
-        "spent": to_json(entry.spent),
-        "idempotency_key": entry.idempotency_key,
-        "reservation": entry.reservation,
-        "plan_hash": entry.plan_hash,
-        "payload_sha256": entry.payload_sha256,
-        "previous": entry.previous,
-        "hash": entry.hash,
-    }
-    hidden = ("seq", "spent", "previous", "hash") if mine else ()
-    return {name: value for name, value in fields.items() if name not in hidden}
 
 
 def _history_json(history: Mapping[str, Loss], delta: Fraction) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def log(  # noqa: PLR0913 — an option each
 
 
 def _json(logged: LoggedCharge) -> dict[str, Any]:
-    from discreet.cli.ledger._json import entry_json
+    from discreet.ledger import entry_json
 
     beside = {name: getattr(logged, name) for name in ("answered", "damaged", "question", "policy", "version")}
     return entry_json(logged.charge, mine=logged.charge.seq is None) | beside

@@ -69,8 +69,8 @@ def shell(  # noqa: PLR0913 — an option each
     from discreet.cli.shell._commands import COMMANDS, Statements
     from discreet.cli.shell._prompt import check_installed, prompt
     from discreet.cli.shell._statements import piped
+    from discreet.connection import connect
     from discreet.policy import load_policy
-    from discreet.session import connect
 
     at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))  # pyright: ignore[reportUnnecessaryComparison]
     if at_terminal:

@@ -91,9 +91,9 @@ def check(  # noqa: PLR0913 — an option each
         from discreet.cli._pandas import spare_pandas
         from discreet.cli.ledger._open import access, exists
         from discreet.cli.synth._models import model_in
+        from discreet.connection import connect
         from discreet.policy import load_policy
         from discreet.release import Terms, check_new_file
-        from discreet.session import connect
         from discreet.synth import CheckTable, SyntheticTable
 
         spare_pandas(data)

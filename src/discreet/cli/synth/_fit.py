@@ -115,9 +115,9 @@ def fit(  # noqa: PLR0913 — an option each
         from discreet.cli._options import source_of, spend_of
         from discreet.cli._pandas import spare_pandas
         from discreet.cli.ledger._open import access
+        from discreet.connection import connect
         from discreet.policy import load_policy
         from discreet.release import check_new_file
-        from discreet.session import connect
 
         spare_pandas(data)
         related = Related(people, order, unique_order, constant, along, link)

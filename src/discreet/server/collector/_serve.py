@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import resource
 import signal
 import socket
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from discreet.server.collector._http import Answer, Limits, Refused, Request
 from discreet.server.collector._intake import batch_of, check_head
 from discreet.server.collector._store import Batch, Outcome, Store
 from discreet.server.collector._writer import Writer
+from discreet.server.connections import allow_files
 
 __all__ = ["serve"]
 
@@ -27,8 +27,6 @@ _SMALL = 1 << 15
 """Bodies of up to so many bytes are parsed on the event loop, larger ones in a thread, so that others need not wait."""
 _STOP_SECONDS = 10.0
 _AT_ONCE, _QUEUE = 32, 1_024
-_OTHER_FILES = 256
-"""Files beside the open connections: those accepted before there is room for them, and the store's."""
 _PATHS = {"/reports": "POST", "/scheme": "GET, HEAD", "/healthz": "GET, HEAD"}
 
 
@@ -47,7 +45,8 @@ def serve(  # noqa: PLR0913
     no line is about a request, a sender or a report. Raises `DataError` for a store that cannot be used and
     `ParameterError` for an address that cannot be listened at.
     """
-    chosen = _allowed(limits or Limits())
+    chosen = limits or Limits()
+    allow_files(chosen.connections)
     writer = Writer(Store(scheme, home, remember=chosen.remember), on_status)
     log = logging.getLogger("asyncio")
     level = log.level
@@ -80,7 +79,6 @@ class _Collector:
         for each in server.sockets:  # asyncio accepts as many at once as the queue is long, and each takes a file
             with socket.socket(fileno=os.dup(each.fileno())) as same:
                 same.listen(_QUEUE)
-        watching = asyncio.create_task(connections.watch())
         address = server.sockets[0].getsockname()
         self._on_status(
             f"collecting reports of scheme {self._scheme.fingerprint.hex()} at {_url(*address[:2])}/reports"
@@ -88,7 +86,6 @@ class _Collector:
         await stopped.wait()
         server.close()
         await connections.stop(_STOP_SECONDS)
-        watching.cancel()
         self._beside.shutdown()
 
     async def _answer(self, request: Request, body: Body) -> Answer:
@@ -137,21 +134,6 @@ def _answer_to(batch: Batch, outcome: Outcome | None) -> Answer:
         )
     repeated = outcome is Outcome.REPEATED
     return Answer(200, {"reports": len(batch.reports), "rejected": batch.rejected, "repeated": repeated})
-
-
-def _allowed(limits: Limits) -> Limits:
-    """Limits under which the process does not run out of files."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = limits.connections + _OTHER_FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-        if most < wanted:
-            raise ParameterError(
-                f"this process may open {hard} files, too few for {limits.connections} connections; take fewer "
-                f"--connections, at most {hard - _OTHER_FILES}, or raise the limit (ulimit -n)"
-            )
-    return limits
 
 
 def _url(host: str, port: int) -> str:

@@ -63,7 +63,7 @@ class AnswerIndex:
         self._state, self._ledger, self._name = state, ledger, name
         self._lock = threading.Lock()
 
-    def of(self, question: str, account: str | None, count: int = 5) -> Sequence[IndexedAnswer]:
+    def newest(self, question: str, account: str | None, count: int = 5) -> Sequence[IndexedAnswer]:
         """The newest answers to a question, each plan once: of one account, or of all for None."""
         self._catch_up()
         mine = "" if account is None else "AND account = ?"

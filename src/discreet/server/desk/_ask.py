@@ -18,10 +18,13 @@ from discreet.query import Plan, Release
 from discreet.rational import Number, rational
 from discreet.release import BaseRelease
 
-__all__ = ["LONGEST_QUERY", "Answered", "Ask", "EarlierAnswer", "Quote", "QuotedColumn", "Source"]
+__all__ = ["LONGEST_QUERY", "Answered", "Ask", "Basket", "EarlierAnswer", "Quote", "QuotedColumn", "Source"]
 
 LONGEST_QUERY = 1 << 16
 """Characters of a query that the desk takes."""
+
+MOST_IN_BASKET = 100
+"""Questions that may be asked at once."""
 
 Source = Literal["paid", "repeat", "shelf", "rehearsal"]
 """Where an answer comes from: drawn now, the account's own of before, another account's, or made-up rows."""
@@ -118,6 +121,14 @@ class Quote:
     def words(self) -> str:
         """The plan in words and one line for each column."""
         return self.plan.explain(self.ask.level)
+
+
+@dataclass(frozen=True, slots=True)
+class Basket:
+    """Several questions that are asked at once, and what is charged for all of them; None if they are free."""
+
+    quotes: tuple[Quote, ...]
+    price: Loss | None
 
 
 class Answered:

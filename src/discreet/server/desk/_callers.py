@@ -8,8 +8,7 @@ import time
 from dataclasses import dataclass, field
 
 from discreet import noise
-from discreet.ledger import AccountLedger, LedgerAudit, OwnedLedger
-from discreet.ledger.state._account import Role
+from discreet.ledger import AccountLedger, LedgerAudit, OwnedLedger, Role
 from discreet.server.desk._refusals import Refusal
 from discreet.server.desk._state import State
 

@@ -6,23 +6,27 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, Self, cast
 
 from discreet.engines import Engine, open_engine
 from discreet.errors import DiscreetError, LedgerError
-from discreet.ledger import AccountLedger, LoggedCharge, OwnedLedger
+from discreet.ledger import AccountLedger, Check, LedgerAudit, LoggedCharge, OwnedLedger, verify_release
 from discreet.policy import Policy
 from discreet.privacy import Loss, in_words
-from discreet.query import Release, Suggest
-from discreet.release import BaseRelease, Prepared, ReleaseContext, kind_of, parse_release_file
+from discreet.query import Release, Suggest, together
+from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile, kind_of, parse_release_file
 from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
-from discreet.server.desk._ask import Answered, Ask, EarlierAnswer, Quote, Source
+from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote, Source
 from discreet.server.desk._audit_log import Act, AuditLog
 from discreet.server.desk._callers import Caller, OwnerSignIns, caller_of
+from discreet.server.desk._owner_desk import AuditorDesk, OwnerDesk
 from discreet.server.desk._planner import Planned, Planner
 from discreet.server.desk._recently_used import RecentlyUsed
 from discreet.server.desk._refusals import Refusal, refusal_of
 from discreet.server.desk._rehearsal import made_up_tables
+from discreet.server.desk._requests import BudgetRequest, Requests
+from discreet.server.desk._single_flight import SingleFlight
 from discreet.server.desk._state import State
 from discreet.session import Session
 
@@ -71,20 +75,22 @@ class Desk:
     policy, engine, ledger
         The public facts, where the private tables are, and the ledger in its owner's hands.
     state
-        The desk's own file.
+        The desk's own file; None keeps it in memory.
     shelf
         Whether an answer that one account paid for answers the same question of all.
     """
 
     def __init__(
-        self, policy: Policy, engine: Engine, ledger: OwnedLedger, state: State, *, shelf: bool = False
+        self, policy: Policy, engine: Engine, ledger: OwnedLedger, state: Path | None, *, shelf: bool = False
     ) -> None:
         self.policy, self.shelf_is_shared = policy, shelf
-        self.log, self.owner_sign_ins = AuditLog(state), OwnerSignIns(state)
-        self._engine, self._ledger, self._state = engine, ledger, state
+        self._engine, self._ledger, self._state = engine, ledger, State(state)
+        self._flights = SingleFlight(None if state is None else state.with_name(f"{state.name}.lock"))
+        self.log, self.owner_sign_ins = AuditLog(self._state), OwnerSignIns(self._state)
+        self.requests = Requests(self._state)
         self._session = Session(engine, policy, ledger)
         self._planner = Planner(self._session, policy)
-        self._index = AnswerIndex(state, ledger, ledger.head.ledger)
+        self._index = AnswerIndex(self._state, ledger, ledger.head.ledger)
         self._encoded = RecentlyUsed[bytes](10_000, _ENCODED_BYTES, len)
         self._errors = RecentlyUsed[Mapping[str, float]](_ERRORS_OF)
         self._rehearsing = threading.Lock()
@@ -171,6 +177,48 @@ class Desk:
                 return self._existing(caller, planned)
             return self._answered(caller, planned.prepared, planned.price, max_price, key, ticket or Ticket())
 
+    def quote_all(self, caller: Caller, asks: Sequence[Ask]) -> Basket:
+        """One plan of several questions: what each would cost, and all of them, each once. Costs nothing."""
+        with self._refusing("plan", caller.account):
+            basket = self._basket(caller, asks)
+        self.log.append("plan", caller.account, questions=len(asks))
+        return basket
+
+    def answer_all(
+        self,
+        caller: Caller,
+        asks: Sequence[Ask],
+        max_price: Loss | None = None,
+        *,
+        key: str | None = None,
+        ticket: Ticket | None = None,
+    ) -> list[Answered]:
+        """Answer several questions for at most one price; nothing is charged unless all are supported and affordable.
+
+        They are charged one by one, and each can be had again by itself for free. If one fails nevertheless, those
+        before it stay paid, and asking for all again, by the same `key`, pays for the rest alone.
+        """
+        with self._refusing("refusal", caller.account):
+            basket = self._basket(caller, asks)
+            if basket.price is not None:
+                _check_price(basket.price, max_price)
+                remaining = caller.spending.remaining
+                if not basket.price.fits(remaining):
+                    words = f"these answers cost {in_words(basket.price)}, and {in_words(remaining)} is left"
+                    raise Refusal("budget", f"{words}; nothing was spent: ask fewer, or at less", price=basket.price)
+        ticket = ticket or Ticket()
+        return [
+            self.answer(caller, ask, quote.price, key=None if key is None else f"{key}/{place}", ticket=ticket)
+            for place, (ask, quote) in enumerate(zip(asks, basket.quotes, strict=True))
+        ]
+
+    def _basket(self, caller: Caller, asks: Sequence[Ask]) -> Basket:
+        if not 0 < len(asks) <= MOST_IN_BASKET:
+            raise Refusal("parameter", f"a basket has from 1 to {MOST_IN_BASKET} questions, and this one {len(asks)}")
+        quotes = tuple(self._quoted(caller, self._planner.plan(ask), earlier=False) for ask in asks)
+        prices = {quote.id: quote.price for quote in quotes if quote.price is not None}
+        return Basket(quotes, together(list(prices.values())))
+
     def suggest(
         self,
         caller: Caller,
@@ -224,6 +272,15 @@ class Desk:
         with self._refusing("refusal", caller.account):
             return caller.ledger.log(count)
 
+    def verify(self, caller: Caller, file: ReleaseFile) -> list[Check]:
+        """All checks of a release that somebody has: its signature by this ledger, its digests and its loss.
+
+        For auditors and the owner its charge is looked up as well. Costs nothing.
+        """
+        with self._refusing("refusal", caller.account):
+            ledger = caller.ledger if isinstance(caller.ledger, LedgerAudit) else None
+            return list(verify_release(file, self.public_key, ledger))
+
     def shelf(self, caller: Caller, count: int = 100) -> list[LoggedCharge]:
         """The newest charges of all accounts whose answers are free for all. Raises `Refusal` where none are shared."""
         with self._refusing("refusal", caller.account):
@@ -231,12 +288,48 @@ class Desk:
                 raise Refusal("role", "answers are not shared here: the owner has left the shelf off")
             return [each for each in self._ledger.log(count) if each.answered]
 
+    def request(self, caller: Caller, loss: Loss, reason: str) -> BudgetRequest:
+        """Ask the owner for more budget."""
+        with self._refusing("request", caller.account):
+            _ = caller.spending
+            request = self.requests.add(caller.account, loss, reason)
+        self.log.append("request", caller.account, request=request.number)
+        return request
+
+    def budget_requests(self, caller: Caller) -> Sequence[BudgetRequest]:
+        """The newest requests: the account's own, or for the owner and auditors all."""
+        with self._refusing("refusal", caller.account):
+            return self.requests.newest(caller.account if caller.role == "analyst" else None)
+
+    @contextmanager
+    def deciding(self, caller: Caller) -> Generator[OwnerDesk]:
+        """What the owner may decide. Raises `Refusal` ("role") for anybody else."""
+        with self._refusing("refusal", caller.account):
+            yield OwnerDesk(caller.owned, self.log, self.requests)
+
+    @contextmanager
+    def auditing(self, caller: Caller) -> Generator[AuditorDesk]:
+        """What auditors and the owner may read. Raises `Refusal` ("role") for an analyst."""
+        with self._refusing("refusal", caller.account):
+            yield AuditorDesk(caller.audit, self.log)
+
+    def owner(self) -> OwnerDesk:
+        """The owner's decisions, for whoever has opened the desk."""
+        return OwnerDesk(self._ledger, self.log, self.requests)
+
     def close(self) -> None:
         """Cancel what is being answered, and close the source, the ledger and the desk's file."""
         self._session.close()
         if self._rehearsal is not None:
             self._rehearsal.close()
+        self._flights.close()
         self._state.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _answered(  # noqa: PLR0913, PLR0917
         self,
@@ -253,7 +346,10 @@ class Desk:
             _check_price(price, max_price)
         session = Session(self._engine, self.policy, caller.spending)
         ticket.taken(session)
-        drawn: _Drawn = cast("Any", session).answer(_Ready(prepared), idempotency_key=key)
+        with self._flights.only(prepared.hash if self.shelf_is_shared else f"{caller.account} {prepared.hash}"):
+            if not prepared.fresh and (stored := self._stored(caller.spending, prepared)) is not None:
+                return stored
+            drawn: _Drawn = cast("Any", session).answer(_Ready(prepared), idempotency_key=key)
         if drawn.release is None:
             return Answered(prepared.hash, drawn.payload, "repeat", None, prepared.read)
         release = drawn.release
@@ -277,7 +373,7 @@ class Desk:
         )
 
     def _indexed(self, caller: Caller, planned: Planned) -> Sequence[IndexedAnswer]:
-        return self._index.of(planned.question, None if self.shelf_is_shared else caller.account)
+        return self._index.newest(planned.question, None if self.shelf_is_shared else caller.account)
 
     def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
         def earlier(each: IndexedAnswer) -> EarlierAnswer:

@@ -31,6 +31,17 @@ class RecentlyUsed(Generic[_V]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def peek(self, key: Hashable) -> _V | None:
+        """The value of a key, or None."""
+        with self._lock:
+            return self._values.get(key)
+
+    def drop(self, key: Hashable) -> None:
+        """Forget a key, if it is there."""
+        with self._lock:
+            if key in self._values:
+                self._used -= self._size(self._values.pop(key))
+
     def get(self, key: Hashable, make: Callable[[], _V]) -> _V:
         """The value of a key, made now if there is none. What `make` raises is raised, and nothing is stored."""
         with self._lock:

@@ -1,0 +1,25 @@
+"""HTTP/1.1 connections, strict and bounded: what the collector and the HTTP API both stand on.
+
+Heads are parsed strictly (`read_head`), every wait has a deadline, and connections and the bytes held for them are
+limited (`HttpConnections`). `Certificates` are for TLS, and are read again when their files change.
+"""
+
+from discreet.server.connections._certificates import Certificates
+from discreet.server.connections._connections import Exchange, HttpConnections, Line
+from discreet.server.connections._head import HEAD, Answer, Refused, Request, http_date, read_head
+from discreet.server.connections._limits import ConnectionLimits, allow_files
+
+__all__ = [
+    "HEAD",
+    "Answer",
+    "Certificates",
+    "ConnectionLimits",
+    "Exchange",
+    "HttpConnections",
+    "Line",
+    "Refused",
+    "Request",
+    "allow_files",
+    "http_date",
+    "read_head",
+]

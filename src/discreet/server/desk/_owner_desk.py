@@ -1,0 +1,132 @@
+"""What the owner of the data decides at the desk, and what auditors read there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from discreet.errors import LedgerError
+from discreet.ledger import LedgerAudit, OwnedLedger, Period, account_json, entry_json, head_json
+from discreet.privacy import Loss
+from discreet.server.desk._audit_log import AuditEntry, AuditLog
+from discreet.server.desk._requests import BudgetRequest, Requests
+
+__all__ = ["AuditorDesk", "OwnerDesk"]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditorDesk:
+    """A whole ledger without its answers, and the desk's own log. It spends and changes nothing."""
+
+    ledger: LedgerAudit
+    log: AuditLog
+
+    def check(self, anchors: Mapping[str, str]) -> dict[str, Any]:
+        """Walk both chains, and say whether they are good. `anchors` are hashes that were noted elsewhere, by name."""
+        try:
+            return {"good": True, "entries": self.ledger.verify(anchors), "log": self.log.verify(), "head": self.head()}
+        except LedgerError as error:
+            return {"good": False, "meaning": str(error)}
+
+    def head(self) -> dict[str, Any]:
+        """Where the ledger ends: note it where the ledger's keeper cannot reach."""
+        return head_json(self.ledger.head)
+
+    def entries(self, count: int) -> list[dict[str, Any]]:
+        """The newest entries of the ledger, newest first."""
+        return [entry_json(entry) for entry in self.ledger.latest(count)]
+
+    def accounts(self) -> list[dict[str, Any]]:
+        """The whole budget and every account under it, as they are now."""
+        now = datetime.now(UTC)
+        return [account_json(each, now) for each in (self.ledger.total, *self.ledger.accounts.values())]
+
+    def log_entries(self, after: int, count: int) -> list[AuditEntry]:
+        """Lines of the desk's log."""
+        return self.log.entries(after, count)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerDesk:
+    """The accounts under one budget. Each decision is in the ledger, and that it came by the desk in the desk's log."""
+
+    ledger: OwnedLedger
+    log: AuditLog
+    requests: Requests
+
+    def grant(  # noqa: PLR0913
+        self,
+        name: str,
+        cap: Loss | None = None,
+        *,
+        role: Literal["analyst", "auditor"] = "analyst",
+        every: Period | None = None,
+        until: datetime | None = None,
+        part: str | None = None,
+    ) -> str | None:
+        """Make an account; its token, which is kept nowhere. See `OwnedLedger.grant`."""
+        token = self.ledger.grant(name, cap, role=role, every=every, until=until, part=part)
+        self.log.append("grant", name, role=role)
+        return token
+
+    def amend(
+        self,
+        name: str,
+        *,
+        cap: Loss | None = None,
+        every: Period | Literal["none"] | None = None,
+        until: datetime | Literal["never"] | None = None,
+    ) -> None:
+        """Change what is named of an account, and leave the rest."""
+        self.ledger.amend(name, cap=cap, every=every, until=until)
+        self.log.append("grant", name)
+
+    def rotate(self, name: str) -> str:
+        """A new token for an account, in place of its old one."""
+        token = self.ledger.rotate(name)
+        self.log.append("rotate", name)
+        return token
+
+    def revoke(self, name: str) -> None:
+        """Freeze an account and let no token open it."""
+        self.ledger.revoke(name)
+        self.log.append("revoke", name)
+
+    def freeze(self, name: str) -> None:
+        """Stop an account, or for ``""`` the whole."""
+        self.ledger.freeze(name)
+        self.log.append("freeze", name)
+
+    def thaw(self, name: str) -> None:
+        """Let an account, or for ``""`` the whole, spend again."""
+        self.ledger.thaw(name)
+        self.log.append("thaw", name)
+
+    def renew(self, name: str, cap: Loss | None = None) -> None:
+        """Begin a new window of an account, or for ``""`` of the whole; what was spent before adds up with it."""
+        self.ledger.renew(name, cap)
+        self.log.append("renew", name)
+
+    def transfer(self, giver: str, taker: str, loss: Loss) -> None:
+        """Move a part of one account's cap to another."""
+        self.ledger.transfer(giver, taker, loss)
+        self.log.append("transfer", giver, to=taker)
+
+    def approve(self, number: int) -> BudgetRequest:
+        """Grant a request: the cap of the account grows by what it asks for."""
+        decided = self.requests.decide(number, "granted")
+        try:
+            self.ledger.extend(decided.account, decided.loss)
+        except BaseException:
+            self.requests.reopen(number)
+            raise
+        self.log.append("grant", decided.account, request=number)
+        return decided
+
+    def decline(self, number: int) -> BudgetRequest:
+        """Decline a request."""
+        decided = self.requests.decide(number, "declined")
+        self.log.append("decline", decided.account, request=number)
+        return decided

@@ -1,0 +1,38 @@
+"""What an owner may choose of the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.errors import ParameterError
+
+__all__ = ["ApiOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiOptions:
+    """Options of the API. Raises `ParameterError` for numbers that make no sense.
+
+    Attributes
+    ----------
+    beat
+        Seconds: paid answers and failures leave on whole multiples of it, so that when they come says little of how
+        long they took. None: as soon as they are there.
+    account_rate, account_burst
+        Requests of one account: so many a second, after so many at once. Refused ones count.
+    address_rate, address_burst
+        The same for one address.
+    """
+
+    beat: float | None = None
+    account_rate: float = 50.0
+    account_burst: float = 200.0
+    address_rate: float = 200.0
+    address_burst: float = 800.0
+
+    def __post_init__(self) -> None:
+        for name in ("account_rate", "account_burst", "address_rate", "address_burst"):
+            if not 0 < getattr(self, name) <= 1e6:
+                raise ParameterError(f"{name} must be above 0 and at most 1,000,000, got {getattr(self, name)}")
+        if self.beat is not None and not 0.01 <= self.beat <= 3600:
+            raise ParameterError(f"a beat has from 0.01 to 3600 seconds, got {self.beat}")

@@ -1,0 +1,198 @@
+"""A server for a team: the desk behind its HTTP API and the PostgreSQL wire, in one process or several."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from discreet.errors import MissingExtra, ParameterError
+from discreet.server.connections import Certificates, ConnectionLimits
+from discreet.server.desk import Desk, open_desk
+from discreet.server.team._listening import bound
+from discreet.server.team._settings import Settings, SourceSettings, listener
+
+__all__ = ["serve"]
+
+_KEY_DIGITS = 64
+
+Status = Callable[[str], object]
+
+
+def serve(settings: Settings, *, on_status: Status = lambda _line: None) -> None:
+    """Serve until the process gets SIGTERM or SIGINT, after the questions that have begun.
+
+    Runs in the main thread. `on_status` is called with each line for the owner: where it listens, and a code that signs
+    the owner in once. Raises `ParameterError` for settings that are not safe or addresses that are taken, what
+    `open_desk` raises, and `MissingExtra` without ``discreet[server]``.
+    """
+    settings.check()
+    _check_installed()
+    with ExitStack() as stack:
+        http = stack.enter_context(bound(listener(settings.http.listen)))
+        wire = None if settings.postgres is None else stack.enter_context(bound(listener(settings.postgres.listen)))
+        if settings.workers == 1:
+            _work(settings, http, wire, on_status, first=True)
+        else:
+            _fork(settings, http, wire, on_status)
+
+
+def _check_installed() -> None:
+    try:
+        import fastapi
+        import uvicorn
+    except ImportError:
+        raise MissingExtra("`discreet serve` needs FastAPI and uvicorn: pip install 'discreet[server]'") from None
+    del fastapi, uvicorn
+
+
+def _fork(settings: Settings, http: socket.socket, wire: socket.socket | None, on_status: Status) -> None:
+    """Workers that share the sockets. One that dies is begun again; a signal to stop goes to all of them."""
+    running: dict[int, bool] = {}
+    stopping = False
+
+    def begin(*, first: bool) -> None:
+        child = os.fork()
+        if child:
+            running[child] = first
+            return
+        status = 1
+        try:
+            _work(settings, http, wire, on_status if first else lambda _line: None, first=first)
+            status = 0
+        except BaseException as error:  # noqa: BLE001 - a child may not go on as its parent
+            if first:
+                print(f"a worker failed: {error}", file=sys.stderr)  # noqa: T201
+        finally:
+            os._exit(status)
+
+    def stop(number: int, _frame: object) -> None:
+        nonlocal stopping
+        stopping = True
+        for child in running:
+            with suppress(ProcessLookupError):
+                os.kill(child, number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # workers read certificates again when their files change
+    for place in range(settings.workers):
+        begin(first=place == 0)
+    failed = 0
+    while running:
+        child, status = os.wait()
+        running.pop(child, None)
+        if stopping:
+            continue
+        failed += os.waitstatus_to_exitcode(status) == 1
+        if failed >= settings.workers:
+            stop(signal.SIGTERM, None)
+            raise ParameterError("the workers cannot start; see what they say above")
+        begin(first=False)
+
+
+def _work(
+    settings: Settings, http: socket.socket, wire: socket.socket | None, on_status: Status, *, first: bool
+) -> None:
+    with ExitStack() as stack:
+        desks = {
+            name: stack.enter_context(_opened(each, _state(settings, name))) for name, each in settings.sources.items()
+        }
+        asyncio.run(_run(settings, desks, http, wire, on_status, first=first))
+
+
+def _opened(source: SourceSettings, state: Path | None) -> Desk:
+    key = None if source.key_file is None else _key(source.key_file)
+    return open_desk(source.data, source.policy, source.ledger, key=key, state=state, shelf=source.shelf)
+
+
+def _state(settings: Settings, name: str) -> Path | None:
+    """A file for each desk; the one that is named where there is one."""
+    if settings.state is None:
+        return None
+    return settings.state if len(settings.sources) == 1 else settings.state.with_name(f"{settings.state.name}.{name}")
+
+
+def _key(path: Path) -> bytes:
+    try:
+        text = path.read_text(encoding="ascii").strip()
+        if len(text) != _KEY_DIGITS:
+            raise ValueError
+        return bytes.fromhex(text)
+    except OSError as error:
+        raise ParameterError(f"key_file {path}: {error.strerror}; name a file that this user may read") from None
+    except ValueError:
+        raise ParameterError(f"key_file {path} holds no key: a key is 64 hexadecimal digits") from None
+
+
+async def _run(  # noqa: PLR0913
+    settings: Settings,
+    desks: Mapping[str, Desk],
+    http: socket.socket,
+    wire: socket.socket | None,
+    on_status: Status,
+    *,
+    first: bool,
+) -> None:
+    from discreet.server.http._app import create_app
+    from discreet.server.http._options import ApiOptions
+    from discreet.server.http._protocol import StrictHttp
+    from discreet.server.http._server import HttpServer, configure
+
+    options = settings.http
+    app = create_app(
+        desks,
+        ApiOptions(
+            beat=options.beat,
+            account_rate=options.account_rate,
+            account_burst=options.account_burst,
+            address_rate=options.address_rate,
+            address_burst=options.address_burst,
+        ),
+        on_failure=_reporter(on_status),
+    )
+    certificates = None
+    if options.certificate is not None and options.private_key is not None:
+        certificates = Certificates(options.certificate, options.private_key, on_status=on_status)
+    limits = ConnectionLimits(connections=options.connections)
+    server = HttpServer(configure(app, StrictHttp(limits, certificates), lifespan="on"))
+    if first:
+        _announce(settings, desks, http, wire, on_status)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, setattr, server, "should_exit", True)  # noqa: FBT003
+    await server.serve([http])
+
+
+def _announce(
+    settings: Settings, desks: Mapping[str, Desk], http: socket.socket, wire: socket.socket | None, on_status: Status
+) -> None:
+    scheme = "http" if settings.http.certificate is None else "https"
+    on_status(f"the HTTP API is at {scheme}://{_address(http)}/v1")
+    if wire is not None:
+        on_status(f"PostgreSQL clients connect to {_address(wire)}")
+    code = next(iter(desks.values())).owner_sign_ins.new_code()
+    on_status(f"the owner signs in once, within 15 minutes, by the code {code}")
+
+
+def _reporter(on_status: Status) -> Callable[[BaseException], object]:
+    """Report each kind of failure once, without its text, which may quote a question."""
+    reported: set[str] = set()
+
+    def report(error: BaseException) -> None:
+        kind = type(error).__name__
+        if kind not in reported:
+            reported.add(kind)
+            on_status(f"internal error: {kind}; the server goes on, and reports this kind once")
+
+    return report
+
+
+def _address(opened: socket.socket) -> str:
+    host, port = opened.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

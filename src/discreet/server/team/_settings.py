@@ -1,0 +1,177 @@
+"""The settings of a server: a TOML file, or the options of `discreet serve`."""
+
+from __future__ import annotations
+
+import ipaddress
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from discreet.errors import ParameterError
+
+__all__ = ["AccountSettings", "HttpSettings", "Listener", "PostgresSettings", "Settings", "SourceSettings", "listener"]
+
+_PORTS = 65_535
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Listener(_Strict):
+    """An address to listen at."""
+
+    host: str
+    port: Annotated[int, Field(ge=0, le=_PORTS)]
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs on this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def listener(text: str) -> Listener:
+    """The address in a text: a port, ``:PORT``, ``HOST:PORT`` or ``[HOST]:PORT``. Without a host it is 127.0.0.1.
+
+    >>> str(listener(":5433")), str(listener("[::1]:80"))
+    ('127.0.0.1:5433', '[::1]:80')
+    """
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not port.isascii() or not port.isdigit() or int(port) > _PORTS:
+        raise ParameterError(f"an address to listen at is HOST:PORT or :PORT, as 127.0.0.1:8080, not {text!r}")
+    return Listener(host=host, port=int(port))
+
+
+class SourceSettings(_Strict):
+    """One source at the desk: its policy, its data, its ledger, and whether answers are shared.
+
+    `data` is one source for every table, or one for each by its name, as ``--data`` has them.
+    """
+
+    policy: Path
+    data: str | dict[str, str]
+    ledger: str
+    key_file: Path | None = None
+    shelf: bool = False
+
+
+class _Tls(_Strict):
+    certificate: Path | None = None
+    private_key: Path | None = None
+    insecure: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.certificate is None) != (self.private_key is None):
+            raise ValueError("certificate and private_key go together")
+        return self
+
+
+class HttpSettings(_Tls):
+    """Where the HTTP API listens, with TLS if it has a certificate. A `beat` is in seconds; rates are a second."""
+
+    listen: str = "127.0.0.1:8080"
+    connections: Annotated[int, Field(ge=1, le=100_000)] = 1_000
+    beat: float | None = None
+    account_rate: float = 50.0
+    account_burst: float = 200.0
+    address_rate: float = 200.0
+    address_burst: float = 800.0
+
+
+class PostgresSettings(_Tls):
+    """Where the PostgreSQL wire listens, with TLS if it has a certificate."""
+
+    listen: str = "127.0.0.1:5433"
+    connections: Annotated[int, Field(ge=1, le=100_000)] = 500
+
+
+class AccountSettings(_Strict):
+    """What an account spends on a question that names no spend: in exact numbers, as ``epsilon = "0.1"``."""
+
+    epsilon: Decimal | str | None = None
+    rho: Decimal | str | None = None
+    mu: Decimal | str | None = None
+    delta: Decimal | str | None = None
+
+
+class Settings(_Strict):
+    """All settings. Whatever is not safe off this machine is refused: see `check`."""
+
+    sources: Annotated[dict[str, SourceSettings], Field(min_length=1)]
+    http: HttpSettings = HttpSettings()
+    postgres: PostgresSettings | None = None
+    state: Path | None = None
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    accounts: dict[str, AccountSettings] = Field(default_factory=dict[str, AccountSettings])
+    oidc: dict[str, Any] | None = None
+
+    def check(self) -> Self:
+        """Raise `ParameterError` for what listens off this machine without TLS, and for workers without a file."""
+        for name, each in (("http", self.http), ("postgres", self.postgres)):
+            if each is None or each.certificate is not None or each.insecure or listener(each.listen).is_loopback:
+                continue
+            raise ParameterError(
+                f"[{name}] would listen at {each.listen} without TLS, where tokens can be read on their way: give it a "
+                "certificate and a private_key, listen at 127.0.0.1 behind a proxy, or say --insecure"
+            )
+        if self.workers > 1 and self.state is None:
+            raise ParameterError("several workers share the desk's file: name one by state, or --state FILE")
+        return self
+
+    @classmethod
+    def load(cls, path: Path) -> Settings:
+        """The settings in a TOML file. Paths in it are relative to it. Raises `ParameterError`."""
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+            return cls.model_validate(content).relative_to(path.parent)
+        except OSError as error:
+            raise ParameterError(f"--config {path}: {error.strerror}; name a file that this user may read") from None
+        except ValidationError as error:
+            words = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            raise ParameterError(f"--config {path}: {words}") from None
+        except ValueError as error:
+            raise ParameterError(f"--config {path} is not valid TOML: {error}") from None
+
+    def relative_to(self, home: Path) -> Settings:
+        """The same settings with paths from a folder."""
+
+        def place(path: Path | None) -> Path | None:
+            return None if path is None else home / path
+
+        def data(source: str) -> str:
+            return source if "://" in source else str(home / source)
+
+        sources = {
+            name: each.model_copy(
+                update={
+                    "policy": home / each.policy,
+                    "data": data(each.data)
+                    if isinstance(each.data, str)
+                    else {table: data(one) for table, one in each.data.items()},
+                    "ledger": data(each.ledger),
+                    "key_file": place(each.key_file),
+                }
+            )
+            for name, each in self.sources.items()
+        }
+        tls = {
+            name: each.model_copy(
+                update={"certificate": place(each.certificate), "private_key": place(each.private_key)}
+            )
+            for name, each in (("http", self.http), ("postgres", self.postgres))
+            if each is not None
+        }
+        return self.model_copy(update={"sources": sources, "state": place(self.state), **tls})
