@@ -10,15 +10,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fronts import Front, certificate, encryption
-
-from discreet.server.postgres import Terms
+from fronts import Front, certificate, encryption, terms
 
 
 @pytest.fixture(scope="session")
 def front() -> Iterator[Front]:
     """In the clear, for clients that ask questions."""
-    running = Front(Terms(insecure=True), shelf=True).start()
+    running = Front(terms(insecure=True), shelf=True).start()
     yield running
     running.stop()
     assert running.status == []
@@ -32,7 +30,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture(scope="session")
 def secure(certificates: tuple[Path, Path]) -> Iterator[Front]:
     """In TLS alone, with SCRAM."""
-    running = Front(Terms(encryption(certificates))).start()
+    running = Front(terms(encryption=encryption(certificates))).start()
     yield running
     running.stop()
     assert running.status == []

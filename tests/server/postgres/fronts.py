@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import ssl
 import threading
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,9 +22,11 @@ from discreet.engines import open_engine
 from discreet.ledger import open_ledger
 from discreet.policy import load_policy
 from discreet.privacy import pure
+from discreet.server.connections import Certificates
 from discreet.server.desk import Desk
-from discreet.server.desk._state import State
-from discreet.server.postgres import Encryption, Limits, PostgresFront, Terms, end_point_of
+from discreet.server.postgres import ALPN, Encryption, Limits, PostgresFront, Terms, encrypting
+from discreet.server.team._listening import bound
+from discreet.server.team._settings import listener
 
 POLICY: dict[str, Any] = {
     "version": "1",
@@ -87,10 +88,15 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     return paths
 
 
-def encryption(paths: tuple[Path, Path], *, binds: bool = True) -> Encryption:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*paths)
-    return Encryption(context, end_point_of(paths[0].read_bytes()) if binds else None)
+def encryption(paths: tuple[Path, Path]) -> Callable[[], Encryption]:
+    return encrypting(Certificates(*paths, protocols=(ALPN,)), paths[0])
+
+
+def terms(**more: Any) -> Terms:
+    return Terms(noise.secret, **more)
+
+
+OFTEN = Limits(account_rate=1e6, account_burst=1e6, address_rate=1e6, address_burst=1e6)
 
 
 class Front:
@@ -102,8 +108,8 @@ class Front:
         self.tokens = {name: self.ledger.grant(name, pure(100)) for name in ("ada", "bob")}
         self.tokens["poor"] = self.ledger.grant("poor", pure("0.15"))
         engine = open_engine({"visits": visits()} if tables is None else tables, policy)
-        self.desk = Desk(policy, engine, self.ledger, State(None), shelf=shelf)
-        self.terms, self.limits = terms, limits
+        self.desk = Desk(policy, engine, self.ledger, None, shelf=shelf)
+        self.terms, self.limits = terms, limits or OFTEN
         self.status: list[str] = []
         self.host, self.port = "127.0.0.1", 0
         self._loop = asyncio.new_event_loop()
@@ -116,8 +122,11 @@ class Front:
         return self
 
     async def _start(self) -> tuple[str, int]:
-        self._front = PostgresFront(self.desk, self.terms, limits=self.limits, on_status=self.status.append)
-        return await self._front.start("127.0.0.1", 0)
+        self._front = PostgresFront({"visits": self.desk}, self.terms, limits=self.limits, on_status=self.status.append)
+        listening = bound(listener("127.0.0.1:0"))
+        address = listening.getsockname()
+        await self._front.start(listening)
+        return address[0], address[1]
 
     @property
     def front(self) -> PostgresFront:

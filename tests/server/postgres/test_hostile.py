@@ -9,16 +9,16 @@ import struct
 import time
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import frontends
 import psycopg
 import pytest
 from frontends import Wire, error, kinds, query, rows
-from fronts import COUNT, Front
+from fronts import COUNT, OFTEN, Front, terms
 from test_codec import mutated
 
-from discreet.server.postgres import Limits, Terms
 from discreet.server.postgres._channel import Channel
 from discreet.server.postgres.codec.reader import MessageReader
 
@@ -28,7 +28,7 @@ SECONDS = 0.3
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[Front]:
     """With short deadlines, and room for few."""
-    running = Front(Terms(insecure=True), limits=Limits(connections=12, seconds=SECONDS)).start()
+    running = Front(terms(insecure=True), limits=replace(OFTEN, connections=12, seconds=SECONDS)).start()
     yield running
     running.stop()
     assert running.status == []
@@ -220,7 +220,7 @@ def test_a_hundred_thousand_malformed_messages_harm_nobody(front: Front) -> None
 @pytest.mark.soak
 def test_a_thousand_slow_heads_are_gone_in_twenty_seconds() -> None:
     """With the limits as they come; sessions meanwhile answer at most twice as slowly at the 99th percentile."""
-    front = Front(Terms(insecure=True)).start()
+    front = Front(terms(insecure=True)).start()
     try:
         with Wire(front.host, front.port) as wire, contextlib.ExitStack() as stack:
             wire.sign_in(front.tokens["ada"], user="ada", options="-c discreet.epsilon=0.1")

@@ -340,7 +340,7 @@ class Slow:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch, front: Front) -> Slow:
     desk = Slow(front.desk)
-    monkeypatch.setattr(front.front, "_desk", desk)
+    monkeypatch.setattr(front.front, "_desks", {"visits": desk})
     return desk
 
 

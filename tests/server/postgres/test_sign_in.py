@@ -14,11 +14,11 @@ import frontends
 import psycopg
 import pytest
 from frontends import Wire
-from fronts import Front, certificate, encryption
+from fronts import Front, certificate, encryption, terms
 
 from discreet.errors import ParameterError
 from discreet.privacy import pure
-from discreet.server.postgres import Encryption, Terms, end_point_of
+from discreet.server.postgres import Encryption, end_point_of
 
 
 def connect(front: Front, account: str = "ada", **more: str) -> psycopg.Connection:
@@ -44,8 +44,8 @@ def test_a_channel_cannot_be_bound_without_the_certificate_that_is_served(tmp_pa
     served, other = tmp_path / "served", tmp_path / "other"
     served.mkdir(), other.mkdir()
     end_point = end_point_of(certificate(other)[0].read_bytes())
-    terms = Terms(Encryption(encryption(certificate(served)).context, end_point))
-    front = Front(terms).start()
+    false = Encryption(encryption(certificate(served))().context, end_point)
+    front = Front(terms(encryption=lambda: false)).start()
     try:
         assert "sign-in failed" in refusal(front, sslmode="require", channel_binding="require")
         with connect(front, sslmode="require", channel_binding="disable") as connection:
@@ -64,7 +64,7 @@ def test_a_client_that_insists_on_tls_goes_without_it(front: Front) -> None:
 
 
 def test_the_token_itself_inside_tls(certificates: tuple[Path, Path]) -> None:
-    front = Front(Terms(encryption(certificates), insecure=True, clear_text=True)).start()
+    front = Front(terms(encryption=encryption(certificates), insecure=True, clear_text=True)).start()
     try:
         with connect(front, sslmode="require") as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)

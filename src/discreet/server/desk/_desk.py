@@ -19,7 +19,7 @@ from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile,
 from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
 from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote, Source
 from discreet.server.desk._audit_log import Act, AuditLog
-from discreet.server.desk._callers import Caller, OwnerSignIns, caller_of
+from discreet.server.desk._callers import Caller, OwnerSignIns, caller_of, challenge_secret
 from discreet.server.desk._owner_desk import AuditorDesk, OwnerDesk
 from discreet.server.desk._planner import Planned, Planner
 from discreet.server.desk._recently_used import RecentlyUsed
@@ -87,6 +87,7 @@ class Desk:
         self._engine, self._ledger, self._state = engine, ledger, State(state)
         self._flights = SingleFlight(None if state is None else state.with_name(f"{state.name}.lock"))
         self.log, self.owner_sign_ins = AuditLog(self._state), OwnerSignIns(self._state)
+        self.challenge_secret = challenge_secret(self._state)
         self.requests = Requests(self._state)
         self._session = Session(engine, policy, ledger)
         self._planner = Planner(self._session, policy)

@@ -1,6 +1,7 @@
 """The desk's own file: its audit log, requests for budget, an index of answers, and the owner's sign-ins.
 
-It holds neither data nor answers nor secrets, and decides nothing about privacy: the ledger does.
+It holds neither data nor answers, and no secret but the one that makes challenges of unknown accounts. It decides
+nothing about privacy: the ledger does.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ CREATE TABLE IF NOT EXISTS indexed (ledger TEXT PRIMARY KEY, seq INTEGER NOT NUL
 CREATE TABLE IF NOT EXISTS sign_ins (
     secret_sha256 TEXT PRIMARY KEY, kind TEXT NOT NULL, until REAL NOT NULL
 ) STRICT;
+CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 """
 _PATIENCE_SECONDS = 10.0
 

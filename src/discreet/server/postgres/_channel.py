@@ -83,6 +83,12 @@ class Channel(asyncio.BufferedProtocol):
         return self._tls is not None
 
     @property
+    def address(self) -> str:
+        """Where the other end is, to count its connections by alone."""
+        peer = None if self._transport is None else self._transport.get_extra_info("peername")
+        return str(peer[0]) if peer else ""
+
+    @property
     def is_lost(self) -> bool:
         """Whether the other end is gone."""
         return self._transport is None or self._transport.is_closing()

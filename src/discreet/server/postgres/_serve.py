@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-import os
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import TypeVar
 
-from discreet import noise
-from discreet.errors import ParameterError
-from discreet.server.desk import Desk
+from discreet.server.desk import Buckets, Desk
 from discreet.server.postgres._channel import Channel
 from discreet.server.postgres._questions import Catalogue, Questions
 from discreet.server.postgres._refusals import SqlError
@@ -29,10 +26,8 @@ __all__ = ["Limits", "PostgresFront"]
 
 _T = TypeVar("_T")
 CatalogueOf = Callable[[str, str], Catalogue]
-"""The catalogue for a database's name and an account's."""
+"""The catalogue of a database, by its name, for an account."""
 _LOG = logging.getLogger("asyncio")
-_QUEUE: Final = 1_024
-_AT_ONCE: Final = 32
 _LINGER_SECONDS, _LINGER_BYTES = 2.0, 1 << 20
 
 
@@ -42,13 +37,18 @@ class Limits:
 
     `seconds` is for the start and sign-in together, for one message from its first byte to its last, and for each part
     of an answer that a client does not take. `idle` is how long a session may ask nothing. `threads` is how many
-    questions are at the desk at once.
+    questions are at the desk at once. An account asks `account_burst` times at once, and `account_rate` times a second
+    after that; so do addresses connect.
     """
 
     connections: int = 500
     seconds: float = 20.0
     idle: float = 24 * 3600.0
     threads: int = 32
+    account_rate: float = 500.0
+    account_burst: float = 2_000.0
+    address_rate: float = 50.0
+    address_burst: float = 500.0
 
 
 @dataclass(slots=True, eq=False)
@@ -61,55 +61,45 @@ class _Connection:
 
 
 class PostgresFront:
-    """A desk behind the PostgreSQL protocol.
+    """Desks behind the PostgreSQL protocol.
 
     Parameters
     ----------
-    desk
-        What answers.
+    desks
+        What answers, by the name of the database that a client connects to. One alone answers by any name.
     terms
         How sessions start: TLS, and how accounts prove who they are.
     catalogue
-        What makes the catalogue that a session sees, of its database's name and its account's.
+        Gives the catalogue that a session sees.
     on_status
         Called with a line for each kind of error within the server, once. No line is about a client or a question.
     """
 
     def __init__(
         self,
-        desk: Desk,
+        desks: Mapping[str, Desk],
         terms: Terms,
         *,
         catalogue: CatalogueOf | None = None,
         limits: Limits | None = None,
         on_status: Callable[[str], object] = lambda _line: None,
     ) -> None:
-        self._desk, self._terms, self._catalogue = desk, terms, catalogue
+        self._desks, self._terms, self._catalogue = desks, terms, catalogue
         self._limits, self._on_status = limits or Limits(), on_status
         self._threads = ThreadPoolExecutor(self._limits.threads, "postgres")
+        self._accounts = Buckets(self._limits.account_rate, self._limits.account_burst)
+        self._addresses = Buckets(self._limits.address_rate, self._limits.address_burst)
         self._connections: dict[int, _Connection] = {}
         self._starting: dict[int, None] = {}
         self._processes = 0
-        self._level = logging.NOTSET
         self._kinds: set[str] = set()
         self._server: asyncio.Server | None = None
 
-    async def start(self, host: str, port: int) -> tuple[str, int]:
-        """Listen, and return the address. Raises `ParameterError` for one that cannot be listened at."""
-        loop = asyncio.get_running_loop()
-        self._level = _LOG.level
+    async def start(self, listening: socket.socket) -> None:
+        """Take connections of a socket that listens, which is closed by `stop`."""
         _LOG.setLevel(logging.CRITICAL + 1)  # it would log addresses
-        try:
-            server = await loop.create_server(lambda: Channel(self._open), host, port, backlog=_AT_ONCE)
-        except (OSError, OverflowError, UnicodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no address"
-            raise ParameterError(f"cannot listen at {host}:{port}: {reason}; take another address") from None
-        for each in server.sockets:  # asyncio accepts as many at once as the queue is long, and each takes a file
-            with socket.socket(fileno=os.dup(each.fileno())) as same:
-                same.listen(_QUEUE)
-        self._server = server
-        address = server.sockets[0].getsockname()
-        return address[0], address[1]
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: Channel(self._open), sock=listening)
 
     async def stop(self) -> None:
         """Close every connection. What is being answered is stored, and its answer can be had again."""
@@ -123,10 +113,13 @@ class PostgresFront:
         if tasks:
             await asyncio.wait(tasks, timeout=self._limits.seconds)
         self._threads.shutdown(wait=False, cancel_futures=True)
-        _LOG.setLevel(self._level)
 
     def _open(self, channel: Channel) -> None:
         """A new connection: it gets a place, that of the one that has taken longest to sign in if need be."""
+        if self._addresses.take(channel.address):
+            channel.write(Notice("FATAL", "53300", "too many connections in a short time; wait a moment").encode())
+            channel.close()
+            return
         if len(self._connections) >= self._limits.connections:
             if not self._starting:
                 channel.write(Notice("FATAL", "53300", "too many connections; try again in a moment").encode())
@@ -136,7 +129,7 @@ class PostgresFront:
             self._forget(oldest)
             oldest.channel.abort()
         self._processes = self._processes % 0x7FFFFFFF + 1
-        connection = _Connection(channel, self._processes, noise.secret(32))
+        connection = _Connection(channel, self._processes, self._terms.draw(32))
         self._connections[connection.process] = connection
         self._starting[connection.process] = None
         connection.task = asyncio.get_running_loop().create_task(self._talk(connection))
@@ -161,22 +154,22 @@ class PostgresFront:
     async def _serve(self, connection: _Connection) -> None:
         channel, reader = connection.channel, MessageReader()
         async with asyncio.timeout(self._limits.seconds):
-            signed_in = await SignIn(channel, reader, self._desk, self._in_thread, self._terms).run()
+            signed_in = await SignIn(channel, reader, self._desks, self._in_thread, self._terms).run()
         if isinstance(signed_in, CancelRequest):
             await self._cancel(signed_in)
         if not isinstance(signed_in, SignedIn):
             return
         self._starting.pop(connection.process, None)
         connection.key = connection.key[: signed_in.key_bytes]
-        caller, database = signed_in.caller, signed_in.database
+        desk, caller, database = signed_in.desk, signed_in.caller, signed_in.database
         catalogue = None
         if self._catalogue is not None:
             make = self._catalogue
             catalogue = await self._in_thread(lambda: make(database, caller.name))
-        questions = Questions(self._desk, caller, catalogue, database, connection.process)
+        questions = Questions(desk, caller, catalogue, database, connection.process)
         connection.session = Session(
             channel, reader, questions, signed_in.settings, self._in_thread, self._limits.seconds, self._limits.idle,
-            self._report,
+            lambda: self._check_rate(f"{database}/{caller.name}"), self._report,
         )  # fmt: skip
         await connection.session.run(connection.process, connection.key)
 
@@ -186,6 +179,11 @@ class PostgresFront:
         key = b"" if connection is None else connection.key
         if hmac.compare_digest(key, request.key) and connection is not None and connection.session is not None:
             await connection.session.cancel()
+
+    def _check_rate(self, account: str) -> None:
+        wait = self._accounts.take(account)
+        if wait:
+            raise SqlError("53300", f"this account asks too often; ask again in {wait:.0f} s")
 
     def _in_thread(self, call: Callable[[], _T]) -> asyncio.Future[_T]:
         return asyncio.get_running_loop().run_in_executor(self._threads, call)

@@ -9,20 +9,15 @@ Source: PostgreSQL manual, sections "Message Flow", "Start-up" and "SASL Authent
 
 from __future__ import annotations
 
-import hashlib
 import re
-import ssl
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from cryptography import x509
-
-from discreet import noise
-from discreet.errors import ParameterError
 from discreet.server.desk import Caller, Desk, Refusal
 from discreet.server.postgres._channel import Channel
+from discreet.server.postgres._encryption import Encryption
 from discreet.server.postgres._refusals import SqlError
 from discreet.server.postgres._settings import Settings
 from discreet.server.postgres.codec import backend, frontend
@@ -30,7 +25,7 @@ from discreet.server.postgres.codec.frontend import ProtocolError
 from discreet.server.postgres.codec.reader import MessageReader, read_initial_response, read_password
 from discreet.server.postgres.codec.scram import PLAIN, PLUS, Verifier, challenge
 
-__all__ = ["Encryption", "InThread", "SignIn", "SignedIn", "Terms", "end_point_of"]
+__all__ = ["InThread", "SignIn", "SignedIn", "Terms"]
 
 
 class InThread(Protocol):
@@ -44,50 +39,36 @@ _OPTION = re.compile(r"(?:-c\s*|--)([^=\s]+)=((?:\\.|[^\s\\])*)\s*")
 _NOT_SETTINGS = {"user", "database", "options", "replication"}
 
 
-def end_point_of(certificate: bytes) -> bytes:
-    """The hash of a certificate in PEM that SCRAM-SHA-256-PLUS binds: tls-server-end-point of RFC 5929, section 4.1.
-
-    Raises `ParameterError` for what is no certificate, or signed by a scheme without a hash of its own.
-    """
-    try:
-        read = x509.load_pem_x509_certificate(certificate)
-    except ValueError:
-        raise ParameterError("this is no certificate in PEM") from None
-    signed = read.signature_hash_algorithm
-    if signed is None:
-        raise ParameterError("no channel can be bound to this certificate: take one that is signed with RSA or ECDSA")
-    from cryptography.hazmat.primitives.serialization import Encoding
-
-    name = "sha256" if signed.name in ("md5", "sha1") else signed.name
-    return hashlib.new(name, read.public_bytes(Encoding.DER)).digest()
-
-
-@dataclass(frozen=True, slots=True)
-class Encryption:
-    """TLS of a listener: its context, and the hash of its certificate, which a client may bind the channel to."""
-
-    context: ssl.SSLContext
-    end_point: bytes | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How sessions of a listener start.
 
-    Without `encryption` sessions are in the clear, which only `insecure` allows; with both, a client may choose.
-    `clear_text` asks for the token itself, inside TLS alone. `secret` makes the challenges of unknown accounts.
+    Attributes
+    ----------
+    draw
+        Gives so many unpredictable bytes, for nonces and keys.
+    encryption
+        Gives TLS for a connection that begins now. Without it sessions are in the clear.
+    insecure
+        Whether sessions in the clear are taken at all.
+    clear_text
+        Whether clients send the token itself, inside TLS alone, in place of SCRAM.
+    defaults
+        Settings that an account's sessions start with, by the account's name.
     """
 
-    encryption: Encryption | None = None
+    draw: Callable[[int], bytes]
+    encryption: Callable[[], Encryption] | None = None
     insecure: bool = False
     clear_text: bool = False
-    secret: bytes = field(default_factory=lambda: noise.secret(32), repr=False)
+    defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """Who signed in, with the settings of the start; `key_bytes` is how long this protocol's keys to cancel are."""
+    """Who signed in where, with the settings of the start; `key_bytes` is how long a key to cancel by is."""
 
+    desk: Desk
     caller: Caller
     settings: Settings
     key_bytes: int
@@ -97,8 +78,12 @@ class SignedIn:
 class SignIn:
     """One connection's sign-in. Raises `SqlError` for a refusal, which ends the connection, and `ProtocolError`."""
 
-    def __init__(self, channel: Channel, reader: MessageReader, desk: Desk, in_thread: InThread, terms: Terms) -> None:
-        self._channel, self._reader, self._desk, self._in_thread, self._terms = channel, reader, desk, in_thread, terms
+    def __init__(
+        self, channel: Channel, reader: MessageReader, desks: Mapping[str, Desk], in_thread: InThread, terms: Terms
+    ) -> None:
+        self._channel, self._reader, self._desks, self._in_thread = channel, reader, desks, in_thread
+        self._terms = terms
+        self._end_point: bytes | None = None
 
     async def run(self) -> SignedIn | frontend.CancelRequest | None:
         """Whoever signed in; a request to cancel, which is all that its connection brings; None at the end of bytes."""
@@ -111,12 +96,15 @@ class SignIn:
         account = first.parameters.get("user", "")
         if "replication" in first.parameters:
             raise SqlError("0A000", "nothing is replicated from here")
-        settings = _settings_of(account, first.parameters)
-        caller = await (self._by_token(account) if self._terms.clear_text else self._by_scram(account))
+        settings = _settings_of(account, first.parameters, self._terms.defaults.get(account, {}))
+        database = first.parameters.get("database", account)
+        asked = next(iter(self._desks.values())) if len(self._desks) == 1 else self._desks.get(database)
+        prove = self._by_token if self._terms.clear_text else self._by_scram
+        desk, caller = await prove(asked, account)
         self._reader.signed_in()
         self._channel.write(backend.AUTHENTICATED)
         key_bytes = 4 if first.minor < 2 else 32
-        return SignedIn(caller, settings, key_bytes, first.parameters.get("database", account))
+        return SignedIn(desk, caller, settings, key_bytes, database)
 
     async def _first(self) -> frontend.Startup | frontend.CancelRequest | None:
         for _ in range(3):  # GSSENCRequest, SSLRequest, and what comes then
@@ -131,7 +119,9 @@ class SignIn:
             if self._reader.held:
                 raise ProtocolError("bytes came before TLS did")
             self._channel.write(b"S")
-            await self._channel.encrypt(self._terms.encryption.context)
+            encryption = self._terms.encryption()
+            self._end_point = encryption.end_point
+            await self._channel.encrypt(encryption.context)
         raise ProtocolError("a session starts with a startup packet")
 
     def _negotiate(self, first: frontend.Startup) -> None:
@@ -140,29 +130,30 @@ class SignIn:
             minor = min(first.minor, backend.NEWEST_MINOR)
             self._channel.write(backend.negotiate_version(minor, unknown))
 
-    async def _by_scram(self, account: str) -> Caller:
-        stored = await self._in_thread(lambda: self._desk.verifier(account))
-        known = Verifier.parse(stored) if stored is not None else None
-        verifier = known or Verifier.mock(self._terms.secret, account)
-        encryption = self._terms.encryption
-        end_point = encryption.end_point if encryption is not None and self._channel.is_encrypted else None
-        self._channel.write(backend.sasl_asked([PLAIN] if end_point is None else [PLUS, PLAIN]))
+    async def _by_scram(self, desk: Desk | None, account: str) -> tuple[Desk, Caller]:
+        stored = None if desk is None else await self._in_thread(lambda: desk.verifier(account))
+        known = None if stored is None else Verifier.parse(stored)
+        where = next(iter(self._desks.values())) if desk is None else desk
+        verifier = known or Verifier.mock(where.challenge_secret, account)
+        self._channel.write(backend.sasl_asked([PLAIN] if self._end_point is None else [PLUS, PLAIN]))
         mechanism, data = read_initial_response(await self._secret_message())
-        asked = challenge(mechanism, data, verifier, b64encode(noise.secret(18)), end_point)
+        asked = challenge(mechanism, data, verifier, b64encode(self._terms.draw(18)), self._end_point)
         self._channel.write(backend.sasl_step(asked.message))
         final = asked.finish((await self._secret_message()).body)
-        if final is None or known is None:
+        if final is None or known is None or desk is None:
             raise _refused()
-        caller = await self._admitted(lambda: self._desk.admit(account, "scram"))
+        caller = await self._admitted(lambda: desk.admit(account, "scram"))
         self._channel.write(backend.sasl_step(final, last=True))
-        return caller
+        return desk, caller
 
-    async def _by_token(self, account: str) -> Caller:
+    async def _by_token(self, desk: Desk | None, account: str) -> tuple[Desk, Caller]:
         if not self._channel.is_encrypted:
             raise SqlError("28000", "tokens are sent inside TLS alone", "Connect with sslmode=require or more.")
         self._channel.write(backend.CLEAR_TEXT_ASKED)
         token = read_password(await self._secret_message())
-        return await self._admitted(lambda: self._desk.sign_in(account, token))
+        if desk is None:
+            raise _refused()
+        return desk, await self._admitted(lambda: desk.sign_in(account, token))
 
     async def _admitted(self, admit: Callable[[], Caller]) -> Caller:
         try:
@@ -191,13 +182,15 @@ def _refused() -> SqlError:
     return SqlError(
         "28P01",
         "sign-in failed: there is no such account, or the token is another",
-        "Ask the owner of the data for a token; it is the password, and the account is the user.",
+        "The owner of the data grants accounts: the account is the user, its token the password, a source the database.",
     )
 
 
-def _settings_of(account: str, parameters: Mapping[str, str]) -> Settings:
-    """The settings of a startup packet: its parameters, and ``options='-c name=value'``."""
+def _settings_of(account: str, parameters: Mapping[str, str], defaults: Mapping[str, str]) -> Settings:
+    """An account's own settings, those of a startup packet, and of its ``options='-c name=value'``."""
     settings = Settings(account)
+    for name, value in defaults.items():
+        settings = settings.set(name, value)
     options = parameters.get("options", "").lstrip()
     at = 0
     while at < len(options):
