@@ -122,7 +122,7 @@ def test_statements_have_names(wire: Wire) -> None:
         ([parse("", "SELECT COUNT(*) FROM visits WHERE stay < $1", [23]), bind("", "", [0], [b"x"])], "22P02"),
         ([parse("", "SELECT COUNT(*) FROM visits WHERE stay < $1", [23]), bind("", "", [1], [b"x"])], "22P03"),
         ([parse("", "SELECT COUNT(*) FROM visits WHERE city = $1", [25]), bind("", "", [0], [b"\xff"])], "22P02"),
-        ([parse("", "SELECT COUNT(*) FROM visits WHERE city = $1", [1009]), bind("", "", [0], [b"{}"])], "0A000"),
+        ([parse("", "SELECT COUNT(*) FROM visits WHERE city = $1", [1182]), bind("", "", [0], [b"{}"])], "0A000"),
         ([parse("", "SELECT * FROM visits"), describe("S", "")], "42501"),
         ([describe("P", "none")], "34000"),
         ([execute("none")], "34000"),

@@ -18,7 +18,7 @@ from discreet.ledger.crypto._scram import scram_verifier
 from discreet.server.postgres.codec.scram import Verifier
 from discreet.server.postgres.values.copying import BINARY_END, BINARY_START, CopyFormat, copied_header, copied_row
 from discreet.server.postgres.values.literals import ParameterValueError, literal, quoted
-from discreet.server.postgres.values.types import OID, columns_of, rows_of, type_of
+from discreet.server.postgres.values.types import TYPE_KEY, columns_of, rows_of, type_of
 
 NAN, INFINITY = math.nan, math.inf
 COLUMNS: list[tuple[str, pa.DataType, list[Any]]] = [
@@ -90,9 +90,9 @@ def test_cells_are_those_of_postgresql(
 def test_types_of_the_catalogue_are_named_by_metadata() -> None:
     schema = pa.schema(
         [
-            pa.field("relname", pa.string(), metadata={OID: b"19"}),
-            pa.field("relkind", pa.string(), metadata={OID: b"18"}),
-            pa.field("indkey", pa.list_(pa.int16()), metadata={OID: b"22"}),
+            pa.field("relname", pa.string(), metadata={TYPE_KEY: b"name"}),
+            pa.field("relkind", pa.string(), metadata={TYPE_KEY: b'"char"'}),
+            pa.field("indkey", pa.list_(pa.int16()), metadata={TYPE_KEY: b"int2vector"}),
             pa.field("d", pa.dictionary(pa.int8(), pa.string())), pa.field("n", pa.null()),
         ]
     )  # fmt: skip
@@ -166,7 +166,8 @@ def test_parameters_mean_what_they_mean_to_postgresql(
         (1082, 0, b"yesterday", "22P02"), (1082, 1, b"\x7f\xff\xff\xff", "22P03"), (1082, 0, b"2024-02-30", "22P02"),
         (1114, 1, b"\x7f" + b"\xff" * 7, "22P03"), (1114, 0, b"infinity", "22P02"),
         (1184, 0, b"0001-01-01 00:00:00+14", "22P02"),
-        (1009, 0, b"{a,b}", "0A000"), (3802, 1, b"{}", "0A000"),
+        (1182, 0, b"{}", "0A000"), (3802, 1, b"{}", "0A000"), (1028, 1, b"\0\0\0\1", "22P03"), (26, 1, b"", "22P03"),
+        (1028, 1, b"\0\0\0\1\0\0\0\0\0\0\0\x1a\x7f\0\0\0\0\0\0\1", "22P03"),
     ],
 )  # fmt: skip
 def test_a_value_that_is_none_is_refused(oid: int, code: int, value: bytes, sqlstate: str) -> None:
@@ -174,6 +175,26 @@ def test_a_value_that_is_none_is_refused(oid: int, code: int, value: bytes, sqls
         literal(oid, code, value)
     assert error.value.sqlstate == sqlstate
     assert "DROP" not in str(error.value)
+
+
+@pytest.mark.parametrize("values", [[], [1, 2**31], [None], [0, None, 7]])
+def test_arrays_of_numbers_of_objects(utc: psycopg.Connection, values: list[int | None]) -> None:
+    asked = sql.SQL("SELECT {}::oid[]").format(sql.Literal(values)).as_string(utc)
+    for code in (0, 1):
+        sent = utc.pgconn.exec_params(asked.encode(), [], result_format=code).get_value(0, 0)
+        same = utc.execute(
+            f"SELECT ({literal(1028, code, sent)})::oid[] IS NOT DISTINCT FROM {asked.removeprefix('SELECT ')}"
+        )  # pyright: ignore[reportArgumentType]
+        assert same.fetchone() == (True,)
+
+
+@pytest.mark.parametrize("values", [["a", None, 'q"u\\o,te', "", "it's"], []])
+def test_arrays_of_texts(utc: psycopg.Connection, values: list[str | None]) -> None:
+    asked = sql.SQL("SELECT {}::text[]").format(sql.Literal(values)).as_string(utc)
+    for code in (0, 1):
+        sent = utc.pgconn.exec_params(asked.encode(), [], result_format=code).get_value(0, 0)
+        row = utc.execute(f"SELECT ({literal(1009, code, sent)})::text[]").fetchone()  # pyright: ignore[reportArgumentType]
+        assert row == (values,)
 
 
 def test_null_is_null_and_a_quote_is_doubled() -> None:

@@ -26,11 +26,15 @@ _MOST_PORTALS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A statement with its parameters; `statement` is None for an empty one."""
+    """A statement with its parameters; `statement` is None for an empty one.
+
+    `described` are its columns, where they can be told without values for the parameters.
+    """
 
     query: Parametrized
     parameters: tuple[Parameter, ...]
     statement: kinds.Statement | None
+    described: Described | None = None
 
     def bound(self, formats: Sequence[int], values: Sequence[bytes | None]) -> kinds.Statement | None:
         """The statement with values in the places of its parameters.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
@@ -23,6 +23,7 @@ from discreet.server.postgres._settings import Settings
 from discreet.server.postgres.codec.backend import Notice
 from discreet.server.postgres.statements.tokens import tokens_of
 from discreet.server.postgres.values.literals import quoted
+from discreet.server.postgres.values.types import TYPE_KEY, type_named
 
 __all__ = ["Catalogue", "Described", "Questions", "Result"]
 
@@ -31,11 +32,27 @@ _BARS: Final = b"bars"
 _OIDS: Final = {"bool": 16, "int": 20, "float": 701, "string": 25, "date": 1082, "timestamp": 1114}
 
 
+class Description(Protocol):
+    """The types of a query's parameters, and the names and types of its columns, as PostgreSQL names them."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]: ...
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]: ...
+
+
 class Catalogue(Protocol):
     """What tells of the tables that there are, from the policy alone."""
 
-    def answer(self, sql: str) -> pa.Table | None:
+    def answer(
+        self, sql: str, parameters: Sequence[Any] = (), settings: Mapping[str, str] | None = None
+    ) -> pa.Table | None:
         """The answer to a query of the catalogue; None for a query of anything else. Raises `QueryError`."""
+        ...
+
+    def describe(self, sql: str, parameters: int = 0) -> Description | None:
+        """What such a query takes and gives; None for a query of anything else. Raises `QueryError`."""
         ...
 
 
@@ -69,9 +86,22 @@ class Questions:
         self._database, self._process = database, process
         self.columns, self.samples = _columns(desk.policy), _samples(desk.policy)
 
+    def describe_catalogue(self, text: str, parameters: int) -> tuple[tuple[int, ...], Described] | None:
+        """The types of a catalogue query's parameters, and its columns; None for other queries."""
+        try:
+            description = None if self._catalogue is None else self._catalogue.describe(text, parameters)
+        except QueryError:
+            return None  # and why, whoever runs it hears
+        if description is None:
+            return None
+        schema = pa.schema(
+            [pa.field(name, pa.string(), metadata={TYPE_KEY: kind}) for name, kind in description.columns]
+        )
+        return tuple(type_named(name).oid for name in description.parameters), Described(schema)
+
     def describe(self, text: str, settings: Settings) -> Described:
         """The columns of a query and its price. Costs nothing."""
-        table = self._free(text)
+        table = self._free(text, settings)
         if table is not None:
             return Described(table.schema, table=table)
         quote = self._desk.quote(self._caller, _ask(text, settings), earlier=False)
@@ -82,7 +112,7 @@ class Questions:
 
     def answer(self, text: str, settings: Settings, ticket: Ticket) -> Result:
         """The answer to a query. What it costs is charged, within `Settings.max_price`."""
-        table = self._free(text)
+        table = self._free(text, settings)
         if table is None and _takes_no_rows(text):
             table = self.describe(text, settings).table
         if table is not None:
@@ -103,7 +133,7 @@ class Questions:
 
     def explain(self, text: str, settings: Settings) -> pa.Table:
         """The plan of a query in words, a line a row. Costs nothing."""
-        if self._free(text) is not None:
+        if self._free(text, settings) is not None:
             return pa.table({_PLAN: ["Free: nothing private is read."]})
         quote = self._desk.quote(self._caller, _ask(text, settings))
         lines = quote.words.splitlines()
@@ -116,10 +146,10 @@ class Questions:
             lines.append(f"Answered already, free: at {in_words(each.loss)}{f' ({errors})' if errors else ''}")
         return pa.table({_PLAN: pa.array(lines, pa.string())})
 
-    def _free(self, text: str) -> pa.Table | None:
+    def _free(self, text: str, settings: Settings) -> pa.Table | None:
         """The answer to a query that reads nothing private; None for others."""
         try:
-            table = None if self._catalogue is None else self._catalogue.answer(text)
+            table = None if self._catalogue is None else self._catalogue.answer(text, (), settings.changed)
         except QueryError as error:
             raise SqlError("0A000", str(error)) from None
         if table is None:

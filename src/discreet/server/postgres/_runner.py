@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -19,8 +19,9 @@ from discreet.server.postgres._transaction import Transaction
 from discreet.server.postgres.codec import backend
 from discreet.server.postgres.codec.backend import Notice
 from discreet.server.postgres.statements import kinds
+from discreet.server.postgres.statements.parameters import Parameter, Parametrized
 from discreet.server.postgres.values.copying import BINARY_END, BINARY_START, copied_header, copied_row
-from discreet.server.postgres.values.types import rows_of
+from discreet.server.postgres.values.types import columns_of, rows_of
 
 __all__ = ["Runner"]
 
@@ -62,6 +63,18 @@ class Runner:
         except (Refusal, SqlError):
             return False
         return described.price is not None
+
+    async def parameters(
+        self, query: Parametrized, declared: Sequence[int]
+    ) -> tuple[tuple[Parameter, ...], Described | None]:
+        """The types of a query's parameters, and its columns where they hang on no value of them."""
+        parameters = query.parameters(declared, self._questions.columns)
+        count = len(parameters)
+        catalogue = await self._in_thread(lambda: self._questions.describe_catalogue(query.text, count))
+        if catalogue is None:
+            return parameters, None
+        types = (*declared, *[0] * (count - len(declared)))
+        return tuple(Parameter(each or other) for each, other in zip(types, catalogue[0], strict=True)), catalogue[1]
 
     async def describe(self, statement: kinds.Statement | None) -> Described | None:
         """The columns that a statement answers with; None where it answers with none. Costs nothing."""
@@ -145,7 +158,7 @@ class Runner:
             portal.table = described.table
             return
         result = await self._answer(portal.statement.text)
-        if described is not None and not result.table.schema.equals(described.schema):
+        if described is not None and not _same_columns(described.schema, result.table.schema):
             raise SqlError("0A000", "the answer has other columns than were described; describe it again")
         portal.table = result.table
 
@@ -220,6 +233,11 @@ class Runner:
             self._send(row)
         self._send(backend.COPY_DONE)
         return f"COPY {table.num_rows}"
+
+
+def _same_columns(one: pa.Schema, other: pa.Schema) -> bool:
+    """Whether two answers look alike to a client."""
+    return columns_of(one, ()) == columns_of(other, ())
 
 
 def _shown(name: str | None, settings: Settings) -> pa.Table:

@@ -174,7 +174,7 @@ class Session:
         match message:
             case frontend.Parse():
                 self._check_rate()
-                self._parse(message)
+                await self._parse(message)
             case frontend.Bind():
                 self._bind(message)
             case frontend.Describe("S", name):
@@ -193,18 +193,19 @@ class Session:
             case _:
                 raise ProtocolError("this message has no place here")
 
-    def _parse(self, message: frontend.Parse) -> None:
+    async def _parse(self, message: frontend.Parse) -> None:
         texts = split(message.text)
         if len(texts) > 1:
             raise SqlError("42601", "cannot insert multiple commands into a prepared statement")
         text = texts[0] if texts else ""
         query = Parametrized(text)
-        parameters: tuple[Parameter, ...] = ()
-        if query.count or message.types:
-            parameters = query.parameters(message.types, self._questions.columns)
         statement = read_statement(text) if texts else None
         self._transaction.check(statement)
-        self._portals.prepare(message.name, Prepared(query, parameters, statement))
+        parameters: tuple[Parameter, ...] = ()
+        described = None
+        if query.count or message.types:
+            parameters, described = await self._runner.parameters(query, message.types)
+        self._portals.prepare(message.name, Prepared(query, parameters, statement, described))
         self._send(backend.PARSE_COMPLETE)
 
     def _bind(self, message: frontend.Bind) -> None:
@@ -216,7 +217,9 @@ class Session:
 
     async def _describe_statement(self, prepared: Prepared) -> None:
         self._transaction.check(prepared.statement)
-        described = await self._runner.describe(prepared.with_samples(self._questions.samples))
+        described = prepared.described
+        if described is None:
+            described = await self._runner.describe(prepared.with_samples(self._questions.samples))
         self._send(backend.parameter_description([each.oid for each in prepared.parameters]))
         self._send(_columns(described, ()))
 

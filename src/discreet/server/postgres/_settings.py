@@ -224,6 +224,11 @@ class Settings:
         return [(name, self.get(name)) for name in sorted(_NAMES.values(), key=str.lower)]
 
     @property
+    def changed(self) -> Mapping[str, str]:
+        """The settings that are not as they come."""
+        return {**self.start, **self.session, **self.local}
+
+    @property
     def spend(self) -> Loss | None:
         """What answers are bought for; None where no spend is set."""
         delta = self.get("discreet.delta")

@@ -182,7 +182,7 @@ def _refused() -> SqlError:
     return SqlError(
         "28P01",
         "sign-in failed: there is no such account, or the token is another",
-        "The owner of the data grants accounts: the account is the user, its token the password, a source the database.",
+        "The owner of the data grants accounts: one is the user, its token the password, and the source the database.",
     )
 
 

@@ -21,7 +21,9 @@ _BY_NAME: Final[Mapping[str, int]] = {
     "BOOL": 16, "BOOLEAN": 16, "BIGINT": 20, "INT8": 20, "SMALLINT": 21, "INT2": 21, "INT": 23, "INTEGER": 23,
     "INT4": 23, "TEXT": 25, "VARCHAR": 1043, "REAL": 700, "FLOAT4": 700, "FLOAT8": 701, "DOUBLE": 701, "FLOAT": 701,
     "DOUBLE PRECISION": 701, "DATE": 1082, "TIMESTAMP": 1114, "TIMESTAMPTZ": 1184, "NUMERIC": 1700, "DECIMAL": 1700,
+    "OID": 26, "NAME": 19, "REGCLASS": 2205, "REGTYPE": 2206, "REGPROC": 24,
 }  # fmt: skip
+_ARRAYS: Final = {16: 1000, 20: 1016, 21: 1005, 23: 1007, 25: 1009, 26: 1028, 19: 1003, 1043: 1015}
 _COMPARISONS: Final = {"=", "<>", "!=", "<", "<=", ">", ">=", "LIKE", "ILIKE"}
 _LISTED: Final = {"parameter", "number", "text"}
 
@@ -54,7 +56,7 @@ class Parametrized:
     """
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
         self._tokens = tokens_of(text) if "$" in text else []
         self._places: list[_Place] = []
         for at, token in enumerate(self._tokens):
@@ -91,16 +93,16 @@ class Parametrized:
         does, so that a value is never read as SQL.
         """
         if not self._places:
-            return self._text
+            return self.text
         parts: list[str] = []
         starts: set[int] = set()
         end = length = 0
         for place in self._places:
-            parts += [self._text[end : place.start], f" {constants[place.number - 1]} "]
+            parts += [self.text[end : place.start], f" {constants[place.number - 1]} "]
             starts.add(length + place.start - end + 1)
             length += sum(map(len, parts[-2:]))
             end = place.end
-        filled = "".join([*parts, self._text[end:]])
+        filled = "".join([*parts, self.text[end:]])
         try:
             read = {token.start for token in _POSTGRES.tokenize(filled)}
         except (SqlglotError, RecursionError):
@@ -113,7 +115,8 @@ class Parametrized:
         """The type of the parameter at a token, after an `earlier` one, which may stand in the same list."""
         after, before = self._word(at + 1), self._word(at - 1)
         if after == "::" or (after == "AS" and self._word(at - 2) == "CAST"):
-            return Parameter(_BY_NAME.get(self._word(at + 2), 0))
+            oid = _BY_NAME.get(self._word(at + 2), 0)
+            return Parameter(_ARRAYS.get(oid, 0) if self._word(at + 3) == "[" else oid)
         if before in ("LIMIT", "OFFSET"):
             return Parameter(_INT8)
         if before in _COMPARISONS:

@@ -209,15 +209,58 @@ def _timestamp_binary(value: bytes) -> str:
     return _moment(_EPOCH + dt.timedelta(microseconds=struct.unpack("!q", value)[0]))
 
 
-_TEXTS = (0, _NAME, _STRING, _UNKNOWN, _BPCHAR, _VARCHAR)
+def _array_binary(value: bytes) -> str:
+    """An array of one dimension at most, as the text of one."""
+    dimensions, _, oid = struct.unpack_from("!iiI", value)
+    if dimensions == 0 and len(value) == 12:
+        return "'{}'"
+    count, _ = struct.unpack_from("!ii", value, 12)
+    at, elements = 20, list[str]()
+    if dimensions != 1 or not 0 <= count <= len(value):
+        raise ValueError
+    for _ in range(count):
+        (length,) = struct.unpack_from("!i", value, at)
+        cell = value[at + 4 : at + 4 + max(length, 0)]
+        if length < -1 or len(cell) != max(length, 0):
+            raise ValueError
+        elements.append("NULL" if length < 0 else _element(oid, cell))
+        at += 4 + max(length, 0)
+    if at != len(value):
+        raise ValueError
+    return quoted("{" + ",".join(elements) + "}")
+
+
+def _element(oid: int, cell: bytes) -> str:
+    if oid in (*_INTEGERS, *_OBJECTS):
+        if len(cell) != _INTEGERS.get(oid, 4):
+            raise ValueError
+        return str(int.from_bytes(cell, "big", signed=oid in _INTEGERS))
+    if oid not in _TEXTS:
+        raise ValueError
+    escaped = cell.decode().replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _object_binary(value: bytes) -> str:
+    (number,) = struct.unpack("!I", value)
+    return str(number)
+
+
+_TEXTS = (0, 18, _NAME, _STRING, _UNKNOWN, _BPCHAR, _VARCHAR)
+_OBJECTS = (24, 26, 2205, 2206)
+"""oid, and what names an object: regproc, regclass, regtype."""
+_ARRAYS = (1002, 1003, 1005, 1007, 1009, 1015, 1016, 1028)
 _TEXT: dict[int, Callable[[bytes], str]] = {
-    **dict.fromkeys(_TEXTS, _text),
+    **dict.fromkeys((*_TEXTS, *_OBJECTS), _text),
+    **dict.fromkeys(_ARRAYS, _text),
     **{oid: _integer_text(size) for oid, size in _INTEGERS.items()},
     _BOOL: _bool_text, _FLOAT4: _float_text, _FLOAT8: _float_text, _NUMERIC: _numeric_text,
     _DATE: _date_text, _TIMESTAMP: _timestamp_text, _TIMESTAMPTZ: _timestamptz_text,
 }  # fmt: skip
 _BINARY: dict[int, Callable[[bytes], str]] = {
     **dict.fromkeys(_TEXTS, _text),
+    **dict.fromkeys(_OBJECTS, _object_binary),
+    **dict.fromkeys(_ARRAYS, _array_binary),
     **{oid: _integer_binary(size) for oid, size in _INTEGERS.items()},
     _BOOL: _bool_binary, _FLOAT4: _float_binary("!f"), _FLOAT8: _float_binary("!d"), _NUMERIC: _numeric_binary,
     _DATE: _date_binary, _TIMESTAMP: _timestamp_binary, _TIMESTAMPTZ: _timestamp_binary,

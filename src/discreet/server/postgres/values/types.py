@@ -6,7 +6,7 @@ Source: PostgreSQL manual, section "pg_type"; ``src/include/catalog/pg_type.dat`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -14,10 +14,10 @@ import pyarrow as pa
 from discreet.server.postgres.codec.backend import Column
 from discreet.server.postgres.values import cells
 
-__all__ = ["OID", "PgType", "columns_of", "rows_of", "type_of"]
+__all__ = ["TYPE_KEY", "PgType", "columns_of", "rows_of", "type_named", "type_of"]
 
-OID = b"oid"
-"""A field's metadata under this key is the OID of its type, where Arrow's type does not say it, as for ``name``."""
+TYPE_KEY = b"pg_type"
+"""A field's metadata under this key is PostgreSQL's name of its type, where Arrow's does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,19 @@ _TIMESTAMPTZ = PgType(1184, 8, cells.timestamptz_text, cells.timestamp_binary, 1
 _INTERVAL = PgType(1186, 16, cells.interval_text, cells.interval_binary, 1187)
 _NUMERIC = PgType(1700, -1, cells.numeric_text, cells.numeric_binary, 1231)
 
-_NAMED = {
-    18: PgType(18, 1, str, str.encode, 1002),  # "char"
-    19: PgType(19, 64, str, str.encode, 1003),  # name
-    **{oid: PgType(oid, 4, str, cells.packed("!I")) for oid in (24, 28, 2205, 2206, 4089)},  # regproc, xid, regclass …
-}
-"""Types of the catalogue that Arrow has no type for."""
-_VECTORS = {22: _INT2, 30: _OID_TYPE}
+_CHAR = PgType(18, 1, str, str.encode, 1002)  # "char"
+_NAME = PgType(19, 64, str, str.encode, 1003)
+_VARCHAR = PgType(1043, -1, str, str.encode, 1015)
+_BPCHAR = PgType(1042, -1, str, str.encode, 1014)
+_JSON = PgType(114, -1, str, str.encode, 199)
+_BY_NAME = {
+    "smallint": _INT2, "integer": _INT4, "bigint": _INT8, "real": _FLOAT4, "double precision": _FLOAT8,
+    "numeric": _NUMERIC, "boolean": _BOOL, "date": _DATE, "timestamp without time zone": _TIMESTAMP,
+    "timestamp with time zone": _TIMESTAMPTZ, "oid": _OID_TYPE, "text": _TEXT, "name": _NAME, '"char"': _CHAR,
+    "character varying": _VARCHAR, "character": _BPCHAR, "json": _JSON, "jsonb": _JSON,
+}  # fmt: skip
+"""By the names of `format_type`. Others, such as regclass, are sent as text, as which they are shown."""
+_VECTORS = {"int2vector": (22, _INT2), "oidvector": (30, _OID_TYPE)}
 
 _TESTS: tuple[tuple[Callable[[pa.DataType], bool], PgType], ...] = (
     (pa.types.is_boolean, _BOOL),
@@ -77,23 +83,36 @@ _TESTS: tuple[tuple[Callable[[pa.DataType], bool], PgType], ...] = (
 )
 
 
+def type_named(name: str) -> PgType:
+    """The type on the wire of one that PostgreSQL names so; text where it is none of ours.
+
+    >>> type_named("oid[]").oid, type_named("regclass").oid
+    (1028, 25)
+    """
+    if name in _VECTORS:
+        oid, inner = _VECTORS[name]
+        return PgType(oid, -1, cells.vector_text, cells.array_binary(inner.oid, inner.binary))
+    if name.endswith("[]"):
+        return _array_of(type_named(name.removesuffix("[]")))
+    return _BY_NAME.get(name, _TEXT)
+
+
 def type_of(field: pa.Field) -> PgType:
     """The type that a column has on the wire; what has none of its own is text."""
+    named = (field.metadata or {}).get(TYPE_KEY)
+    if named is not None:
+        return type_named(named.decode())
     kind = field.type
-    named = int((field.metadata or {}).get(OID, b"0"))
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        element = type_of(kind.value_field)
-        if named in _VECTORS:
-            inner = _VECTORS[named]
-            return PgType(named, -1, cells.vector_text, cells.array_binary(inner.oid, inner.binary))
-        oid = element.array or 1009
-        return PgType(named or oid, -1, cells.array_text(element.text), cells.array_binary(element.oid, element.binary))
-    chosen = next((each for is_one, each in _TESTS if is_one(kind)), _TEXT)
-    if not named:
-        return chosen
-    return _NAMED.get(named) or replace(chosen, oid=named)
+        return _array_of(type_of(kind.value_field))
+    return next((each for is_one, each in _TESTS if is_one(kind)), _TEXT)
+
+
+def _array_of(element: PgType) -> PgType:
+    oid = element.array or 1009
+    return PgType(oid, -1, cells.array_text(element.text), cells.array_binary(element.oid, element.binary))
 
 
 def columns_of(schema: pa.Schema, formats: Sequence[int]) -> list[Column]:
