@@ -18,7 +18,7 @@ from discreet.query import Release
 from discreet.server.desk import Answered, Ask, Caller, Desk, Quote, Ticket
 from discreet.server.postgres._constants import constant_answer
 from discreet.server.postgres._desk_tables import desk_answer
-from discreet.server.postgres._refusals import SqlError
+from discreet.server.postgres._refusals import SqlError, query_state
 from discreet.server.postgres._settings import Settings
 from discreet.server.postgres.codec.backend import Notice
 from discreet.server.postgres.statements.tokens import tokens_of
@@ -151,7 +151,7 @@ class Questions:
         try:
             table = None if self._catalogue is None else self._catalogue.answer(text, (), settings.changed)
         except QueryError as error:
-            raise SqlError("0A000", str(error)) from None
+            raise SqlError(query_state(str(error)), str(error)) from None
         if table is None:
             table = constant_answer(text, self._caller.name, self._database, self._process)
         return desk_answer(text, self._desk, self._caller) if table is None else table

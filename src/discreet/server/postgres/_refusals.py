@@ -15,7 +15,7 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.server.desk import Kind, Refusal
 from discreet.server.postgres.codec.backend import Notice
 
-__all__ = ["CHARGE_STAYS", "INTERNAL", "SqlError", "notice_of"]
+__all__ = ["CHARGE_STAYS", "INTERNAL", "SqlError", "notice_of", "query_state"]
 
 CHARGE_STAYS: Final = "what was charged for it stays charged"
 INTERNAL: Final = Notice("ERROR", "XX000", "an error within the server; tell the owner of the data")
@@ -47,8 +47,11 @@ _STATES: Final[Mapping[Kind, str]] = {
 }
 _QUERIES: Final = (
     ("42601", re.compile(r"is not valid SQL|is not one statement|^the query is empty")),
-    ("42P01", re.compile(r"the policy has no table|names a table that the query does not read")),
-    ("42703", re.compile(r"the policy has no column|there is no column|has no column")),
+    (
+        "42P01",
+        re.compile(r"^relation .* does not exist|the policy has no table|names a table that the query does not read"),
+    ),
+    ("42703", re.compile(r"^column .* does not exist|the policy has no column|there is no column|has no column")),
     ("42501", re.compile(r"rows about people are never released")),
     ("25006", re.compile(r"a source is only read|^(INSERT|UPDATE|DELETE|MERGE) ")),
 )
@@ -61,6 +64,11 @@ _INSTEAD: Final[Mapping[str, str]] = {
 }
 
 
+def query_state(message: str) -> str:
+    """The SQLSTATE of a query that was refused in these words."""
+    return next((code for code, words in _QUERIES if words.search(message)), _STATES["query"])
+
+
 def notice_of(error: SqlError | DiscreetError) -> Notice:
     """The ErrorResponse of a refusal."""
     if isinstance(error, SqlError):
@@ -71,7 +79,7 @@ def notice_of(error: SqlError | DiscreetError) -> Notice:
         return INTERNAL
     state, hint = _STATES[error.kind], _INSTEAD.get(error.kind)
     if error.kind == "query":
-        state = next((code for code, words in _QUERIES if words.search(str(error))), state)
+        state = query_state(str(error))
         hint = _INSTEAD.get(state)
     if error.kind == "role":
         hint = None
