@@ -235,6 +235,13 @@ def test_error_bars_come_as_columns_when_asked_for(front: Front) -> None:
             rows = cursor.fetchall()
             assert [row[:2] for row in rows] == plain
             assert all(low < n < high and high - n == n - low for _, n, low, high in rows)
+        heard: list[str] = []
+        connection.add_notice_handler(lambda notice: heard.append(notice.message_detail or ""))
+        connection.execute(COUNT)
+        connection.execute("SET discreet.errors = off")
+        connection.execute(COUNT)
+        assert heard[0] == heard[1] == f"With probability 0.95: n ± {rows[0][3] - rows[0][1]:.4g}."
+        connection.execute("SET discreet.errors = on")
         wide = rows[0][3] - rows[0][2]
         connection.execute("SET discreet.level = 0.5")
         assert connection.execute(COUNT).fetchall()[0][3] - rows[0][1] < wide / 2

@@ -37,7 +37,7 @@ def hasty() -> Iterator[Front]:
 def gone_after(connection: socket.socket) -> float:
     """Seconds until the server closes a connection."""
     started = time.monotonic()
-    connection.settimeout(10)
+    connection.settimeout(30)
     with contextlib.suppress(ConnectionResetError):
         while connection.recv(4096):
             pass

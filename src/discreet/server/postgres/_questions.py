@@ -234,7 +234,17 @@ def _interval_names(name: str, taken: set[str]) -> tuple[str, str]:
 def _encoded(release: Release, *, errors: bool, level: float) -> bytes:
     """An answer as a session reads it: an Arrow stream, with its error bars in words beside it."""
     table = release.to_arrow(errors=errors, level=level)
-    bars = [bar for name in release.noisy if (bar := _bar(release, name, level))]
+    halves: dict[str, Sequence[float]] = {}
+    taken = {name.casefold() for name in release.answer.table.column_names}
+    for name in release.noisy:
+        if not errors:
+            halves[name] = release.error(name, level).tolist()
+            continue
+        low, high = _interval_names(name, taken)
+        taken |= {low.casefold(), high.casefold()}
+        numbers = pa.types.is_floating(table.schema.field(low).type)
+        halves[name] = [(b - a) / 2 for a, b in zip(*_ends(table, low, high), strict=True)] if numbers else []
+    bars = [bar for name, each in halves.items() if (bar := _bar(release, name, each))]
     words = f"With probability {level:.4g}: {', '.join(bars)}." if bars else ""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema.with_metadata({_BARS: words.encode()})) as writer:
@@ -256,10 +266,17 @@ def _cost(answered: Answered) -> str:
             return "free: nothing private was read"
 
 
-def _bar(release: Release, name: str, level: float) -> str:
-    halves = [float(half) for half in release.error(name, level) if not math.isnan(half)]
-    if not halves:
+def _ends(table: pa.Table, low: str, high: str) -> tuple[list[float], list[float]]:
+    """The ends of the intervals of a column, where there are any."""
+    pairs = zip(table.column(low).to_pylist(), table.column(high).to_pylist(), strict=True)
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    return [a for a, _ in known], [b for _, b in known]
+
+
+def _bar(release: Release, name: str, halves: Sequence[float]) -> str:
+    known = [float(half) for half in halves if not math.isnan(half)]
+    if not known:
         rows = release.rank_error(name)
         return "" if rows is None else f"{name} within ± {rows:.4g} rows of its rank"
-    least, most = min(halves), max(halves)
-    return f"{name} ± {most:.4g}" if least == most else f"{name} ± {least:.4g} to {most:.4g}"
+    least, most = f"{min(known):.4g}", f"{max(known):.4g}"
+    return f"{name} ± {most}" if least == most else f"{name} ± {least} to {most}"
