@@ -197,6 +197,25 @@ def test_arrays_of_texts(utc: psycopg.Connection, values: list[str | None]) -> N
         assert row == (values,)
 
 
+@pytest.mark.parametrize(
+    ("kind", "oid", "text"),
+    [
+        ("date", 1082, "2024-02-29 +01"),
+        ("date", 1082, "2024-02-29 -11:30"),
+        ("date", 1082, "2024-02-29 23:30:00+02"),
+        ("timestamp", 1114, "2024-02-29 12:30:00.5 +01"),
+        ("timestamp", 1114, "2024-02-29"),
+        ("timestamp", 1114, "2024-02-29T12:30Z"),
+        ("timestamptz", 1184, "2024-02-29 00:30:00 +0145"),
+        ("timestamptz", 1184, "2024-02-29 12:30:00.123456-08"),
+    ],
+)
+def test_dates_as_jdbc_writes_them(utc: psycopg.Connection, kind: str, oid: int, text: str) -> None:
+    plain = "timestamp" if kind == "timestamptz" else kind
+    row = utc.execute(f"SELECT ({literal(oid, 0, text.encode())})::{plain} = '{text}'::{kind}").fetchone()  # pyright: ignore[reportArgumentType]
+    assert row == (True,)
+
+
 def test_null_is_null_and_a_quote_is_doubled() -> None:
     assert literal(23, 1, None) == "NULL"
     assert quoted("it's") == "'it''s'"

@@ -29,6 +29,7 @@ _UNKNOWN, _BPCHAR, _VARCHAR, _NAME, _DATE, _TIMESTAMP, _TIMESTAMPTZ, _NUMERIC = 
 _INTEGERS = {_INT2: 2, _INT4: 4, _INT8: 8}
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,4})?", re.IGNORECASE | re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,40}", re.ASCII)
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?\s*(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII)
 _MAX_DIGITS = 1_000
 _EPOCH: Final = dt.datetime(2000, 1, 1)  # noqa: DTZ001 (timestamps have no zone)
 
@@ -181,10 +182,14 @@ def _moment(value: dt.datetime) -> str:
 
 
 def _iso(value: bytes) -> dt.datetime:
-    text = value.decode().strip()
-    if re.search(r"[+-]\d\d$", text) and ":" in text:
-        text += ":00"
-    return dt.datetime.fromisoformat(text)
+    """A date or a moment in ISO style, with a zone or without, as ``2024-02-29 +01`` of JDBC too."""
+    match = _ISO.fullmatch(value.decode().strip())
+    if match is None:
+        raise ValueError
+    zone = match[3] or ""
+    if zone and zone != "Z" and len(zone) < 6:
+        zone = f"{zone[:3]}:{zone[3:].lstrip(':') or '00'}"
+    return dt.datetime.fromisoformat(f"{match[1]}T{match[2] or '00:00'}{zone}")
 
 
 def _date_text(value: bytes) -> str:
