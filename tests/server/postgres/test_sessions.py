@@ -231,6 +231,11 @@ def test_several_statements_of_which_more_than_one_costs(front: Front, wire: Wir
     assert front.spent() == before + 2 * TENTH
 
 
+def test_a_simple_query_has_a_hundred_statements_at_most(wire: Wire) -> None:
+    assert len(rows(ask(wire, "SELECT 1;" * 100))) == 100
+    assert error(ask(wire, "SELECT 1;" * 101))["C"] == "54000"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -30,6 +30,7 @@ from discreet.server.postgres.values.types import columns_of
 __all__ = ["Session"]
 
 _FLUSHED: Final = 1 << 16
+_MOST_STATEMENTS: Final = 100
 
 
 class Session:
@@ -123,6 +124,10 @@ class Session:
     async def _simple(self, text: str) -> None:
         self._check_rate()
         texts = split(text)
+        if len(texts) > _MOST_STATEMENTS:
+            raise SqlError(
+                "54000", f"a simple query has at most {_MOST_STATEMENTS} statements", "Send some by themselves."
+            )
         if any(Parametrized(each).count for each in texts):
             raise SqlError("42P02", "a simple query has no values for parameters", "Write constants, or prepare it.")
         statements = list(map(read_statement, texts))
