@@ -210,8 +210,8 @@ def test_an_unexpected_error_tells_its_place_and_not_its_text(
     names: dict[str, Any] = {}
     code = "def fail(*arguments, **named):\n    raise ValueError('a private value')"
     exec(compile(code, path, "exec"), names)
-    monkeypatch.setattr(discreet.session, "connect", names["fail"])
+    monkeypatch.setattr("discreet.connection.connect", names["fail"])
     done = cli.ask(COUNT, "--epsilon", "0.1")
     assert done.code == 1
-    assert "a bug in discreet: ValueError at cli/_query.py:" in done.err
+    assert "a bug in discreet: ValueError at cli/_asking.py:" in done.err
     assert "private" not in done.err

@@ -24,6 +24,7 @@ PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("*.md
 RUN_PAGE = Path(__file__).with_name("pages.py")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 NEEDED_BY = {
+    "client": r"dp\.connect\(url|ada\.(?:sql|plan|rehearse|remaining)|ben\.sql|ada, ben",
     "fakes": r"masking\.Fake",
     "formats": r"masking\.EncryptFormat",
     "ibis": r"import ibis|(?:visits|session)\.table\(",
@@ -34,6 +35,7 @@ NEEDED_BY = {
     "ortools": r"cp-sat",
     "plots": r"images/|\.plot\(",
     "postgres": r"RAND_URL",
+    "server": r"discreet serve|\bserve visits|httpx2|\{url\}|\(url,|server\.terminate|\[sources",
     "shell": r"discreet shell",
     "spark": r"pyspark",
     "text": r"masking\.load_presidio",
@@ -43,6 +45,12 @@ NEEDED_BY = {
 NOBODYS = r"import polars|rows_to_p|ratings|under_the_ledger|nx\.|club|generated|village"
 """What needs a package that is no extra's."""
 ALSO = {
+    "client": """
+import discreet as dp
+session = dp.connect("https://desk.example", account="ada", token="a-token")
+assert "desk.example" in repr(session) and "a-token" not in repr(session)
+session.close()
+""",
     "postgres": """
 import os
 import discreet as dp
@@ -94,6 +102,7 @@ for model, language in (("nowhere", "en"), ("blank", "nl")):
 }
 """What an extra brings that no page shows."""
 REFUSED = {
+    "client": 'dp.connect("https://desk.example", account="ada", token="a-token")',
     "fakes": (
         "import pyarrow as pa; from discreet.anonymize import masking; "
         "masking.Fake(b'0' * 16).apply(pa.chunked_array([['a']]))"
@@ -109,6 +118,8 @@ REFUSED = {
     ),
     "plots": "from discreet import explain; explain.loss_chart(dp.pure(1))",
     "postgres": 'dp.connect("postgresql://analyst@db.example/health", "rand/visits.toml")',
+    "server": "from discreet.server.team import Settings, SourceSettings, serve; serve(Settings(sources={'visits': "
+    "SourceSettings(policy='rand/visits.toml', data='rand/visits.csv', ledger='visits.ledger')}))",
     "shell": "from discreet.cli.shell._prompt import check_installed; check_installed()",
     "learn": "from discreet import learn; learn.NaiveBayes",
     "spark": 'dp.connect("spark://local?visits=rand/visits.csv", "rand/visits.toml")',

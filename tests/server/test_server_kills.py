@@ -165,7 +165,10 @@ def storm(home: Path, kills: int, seed: int, clients_at_once: int = CLIENTS) -> 
         each.start()
     try:
         for _ in range(kills):
-            time.sleep(chance.uniform(0.1, 1.0))
+            before, until = clients.statuses[200], time.monotonic() + 60
+            while clients.statuses[200] < before + 5 and time.monotonic() < until:
+                time.sleep(0.01)
+            time.sleep(chance.uniform(0.0, 0.5))
             process.send_signal(signal.SIGKILL)
             process.wait()
             assert process.stderr is not None

@@ -30,6 +30,9 @@ __all__ = [
     "LevelOption",
     "MuOption",
     "OptionalDataOption",
+    "OptionalLedgerOption",
+    "OptionalPolicyOption",
+    "OptionalSourceOption",
     "PolicyOption",
     "RhoOption",
     "RowsOption",
@@ -49,6 +52,8 @@ _DATA = (
     "for each table of the policy; NAME= may be left out if the policy has one table, or the source holds them all."
 )
 
+
+_LEDGER = "The file, or postgresql:// URL, that keeps the budget; made, with the policy's budget, if there is none."
 
 LONGEST_QUERY = 1_000_000
 """In bytes; what is longer is no query that the planner takes."""
@@ -146,8 +151,18 @@ LedgerOption = Annotated[
         "-l",
         metavar="LEDGER",
         show_default=False,
-        help="The file, or postgresql:// URL, that keeps the budget; made, with the policy's budget, if there is none.",
+        help=_LEDGER,
     ),
+]
+OptionalSourceOption = Annotated[
+    list[str] | None, typer.Option("--data", "-d", metavar="[NAME=]SOURCE", show_default=False, help=_DATA)
+]
+OptionalPolicyOption = Annotated[
+    Path | None,
+    typer.Option("--policy", "-p", metavar="FILE", show_default=False, help="The TOML file of public facts."),
+]
+OptionalLedgerOption = Annotated[
+    str | None, typer.Option("--ledger", "-l", metavar="LEDGER", show_default=False, help=_LEDGER)
 ]
 EpsilonOption = Annotated[
     str | None,

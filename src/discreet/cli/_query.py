@@ -8,18 +8,19 @@ from typing import Annotated
 import typer
 
 from discreet.cli._answer_files import AnswerFiles
+from discreet.cli._asking import Place, Question, Remote
 from discreet.cli._options import (
-    DataOption,
     DeltaOption,
     DialectOption,
     EpsilonOption,
     FileOption,
     Format,
     FormatOption,
-    LedgerOption,
     LevelOption,
     MuOption,
-    PolicyOption,
+    OptionalLedgerOption,
+    OptionalPolicyOption,
+    OptionalSourceOption,
     RhoOption,
     SaveOption,
     SqlArgument,
@@ -44,6 +45,8 @@ EXAMPLES = (
     "--ledger visits.ledger --epsilon 0.1 --delta 1e-6 --output days.csv --plot days.svg\n\n"
     "  discreet query --file question.sql --data visits.csv --policy visits.toml --ledger visits.ledger --epsilon 0.5"
     "\n\n"
+    '  discreet query "SELECT COUNT(*) AS n FROM visits" --server https://desk.example --account ada --token-file '
+    "ada.token --epsilon 0.1\n\n"
     "The same query at the same price is free the second time: the ledger gives the same answer again."
 )
 
@@ -51,9 +54,21 @@ EXAMPLES = (
 def query(  # noqa: PLR0913 — an option each
     sql: SqlArgument = None,
     *,
-    data: DataOption,
-    policy: PolicyOption,
-    ledger: LedgerOption,
+    data: OptionalSourceOption = None,
+    policy: OptionalPolicyOption = None,
+    ledger: OptionalLedgerOption = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            show_default=False,
+            help="Ask a server by `discreet serve` instead, as https://desk.example; needs 'discreet\\[client]'.",
+        ),
+    ] = None,
+    server_key: Annotated[
+        str | None,
+        typer.Option(metavar="HEX", show_default=False, help="The public key that the server's answers are signed by."),
+    ] = None,
     file: FileOption = None,
     dialect: DialectOption = "duckdb",
     epsilon: EpsilonOption = None,
@@ -95,16 +110,9 @@ def query(  # noqa: PLR0913 — an option each
     The charge is on disk before any noise is drawn, and the answer is on disk before it is printed.
     """
     with elapsed():
-        from discreet.cli._options import source_of, spend_of
+        from discreet.cli._options import spend_of
         from discreet.cli._output import print_release
-        from discreet.cli._pandas import spare_pandas
-        from discreet.cli.ledger._open import access
-        from discreet.combined import plan_statement
-        from discreet.connection import connect
-        from discreet.policy import load_policy
-        from discreet.query import in_dialect
 
-        spare_pandas(data)
         spend = spend_of(epsilon, rho, mu, delta)
         if spend is None:
             raise ParameterError("say what the answer may cost: --epsilon E, or --rho R, and --delta D beside them")
@@ -118,12 +126,16 @@ def query(  # noqa: PLR0913 — an option each
             )
         files = AnswerFiles(save, output, plot)
         files.check()
-        facts = load_policy(policy)
-        text = in_dialect(sql, dialect, facts)
-        plan = plan_statement(text, facts, spend, bias=bias)  # refusals come before a ledger is made
-        files.check_plan(plan)
-        with connect(source_of(data), facts, ledger, **access(ledger, facts, account, token_file, key_file)) as session:
-            release = session.sql(text, spend, bias=bias, idempotency_key=idempotency_key)
-            remaining = session.remaining
+        question = Question(sql, dialect, spend, bias, idempotency_key)
+        if server is not None:
+            if data or policy or ledger or key_file:
+                raise ParameterError("--server has the data, the policy and the ledger: leave the options of these out")
+            remote = Remote(server, server_key, account, token_file)
+            release, remaining = remote.ask(question)
+        else:
+            if not data or policy is None or ledger is None:
+                raise ParameterError("name --data, --policy and --ledger, or a --server that has them")
+            place = Place(tuple(data), policy, ledger, account, token_file, key_file)
+            release, remaining = place.ask(question, files.check_plan)
         files.write(release, remaining, level)
     print_release(release, remaining, form, level, output)
