@@ -24,7 +24,7 @@ from discreet.policy import load_policy
 from discreet.privacy import pure
 from discreet.server.connections import Certificates
 from discreet.server.desk import Desk
-from discreet.server.postgres import ALPN, Encryption, Limits, PostgresFront, Terms, encrypting
+from discreet.server.postgres import ALPN, Catalogue, Encryption, Limits, PostgresFront, Terms, encrypting
 from discreet.server.team._listening import bound
 from discreet.server.team._settings import listener
 
@@ -102,14 +102,22 @@ OFTEN = Limits(account_rate=1e6, account_burst=1e6, address_rate=1e6, address_bu
 class Front:
     """A running front, with its desk and the tokens of its accounts."""
 
-    def __init__(self, terms: Terms, *, limits: Limits | None = None, shelf: bool = False, tables: Any = None) -> None:
+    def __init__(
+        self,
+        terms: Terms,
+        *,
+        limits: Limits | None = None,
+        shelf: bool = False,
+        tables: Any = None,
+        catalogue: Catalogue | None = None,
+    ) -> None:
         policy = load_policy(POLICY)
         self.ledger = open_ledger(None, budget=pure(1000), relation=policy.relation)
         self.tokens = {name: self.ledger.grant(name, pure(100)) for name in ("ada", "bob")}
         self.tokens["poor"] = self.ledger.grant("poor", pure("0.15"))
         engine = open_engine({"visits": visits()} if tables is None else tables, policy)
         self.desk = Desk(policy, engine, self.ledger, None, shelf=shelf)
-        self.terms, self.limits = terms, limits or OFTEN
+        self.terms, self.limits, self.catalogue = terms, limits or OFTEN, catalogue
         self.status: list[str] = []
         self.host, self.port = "127.0.0.1", 0
         self._loop = asyncio.new_event_loop()
@@ -122,7 +130,14 @@ class Front:
         return self
 
     async def _start(self) -> tuple[str, int]:
-        self._front = PostgresFront({"visits": self.desk}, self.terms, limits=self.limits, on_status=self.status.append)
+        shown = self.catalogue
+        self._front = PostgresFront(
+            {"visits": self.desk},
+            self.terms,
+            limits=self.limits,
+            on_status=self.status.append,
+            catalogue=None if shown is None else lambda _database, _account: shown,
+        )
         listening = bound(listener("127.0.0.1:0"))
         address = listening.getsockname()
         await self._front.start(listening)
