@@ -339,7 +339,7 @@ class Slow:
         until = time.monotonic() + 30
         while time.monotonic() < until and not ticket._cancelled:
             time.sleep(0.005)
-        raise Refusal("cancelled", "the query was cancelled")
+        raise Refusal("cancelled", "the query was cancelled; what was reserved for it stays spent")
 
 
 @pytest.fixture
@@ -369,7 +369,7 @@ def test_a_question_is_cancelled_by_another_connection(front: Front, slow: Slow,
             other.send(frontends.cancel(process, key))
             assert other.until("E") == [("", b"")]
         refused = error(seen := wire.until())
-        assert refused["C"] == "57014" and "stays charged" in refused["D"] and kinds(seen) == "EZ"
+        assert refused["C"] == "57014" and "stays spent" in refused["M"] and kinds(seen) == "EZ"
         assert rows(ask(wire, "SELECT 1")) == [[b"1"]]
 
 
@@ -377,7 +377,7 @@ def test_a_statement_has_a_timeout(front: Front, slow: Slow) -> None:
     with Wire(front.host, front.port) as wire:
         wire.sign_in(front.tokens["ada"], user="ada", statement_timeout="50ms")
         refused = error(ask(wire, COUNT))
-        assert refused["C"] == "57014" and "timeout" in refused["M"] and "stays charged" in refused["M"]
+        assert refused["C"] == "57014" and "timeout" in refused["M"] and "stays spent" in refused["M"]
         assert error(ask(wire, "EXPLAIN SELECT COUNT(*) FROM nothing"))["C"] == "42P01"
 
 

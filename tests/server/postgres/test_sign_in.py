@@ -18,7 +18,8 @@ from fronts import Front, certificate, encryption, terms
 
 from discreet.errors import ParameterError
 from discreet.privacy import pure
-from discreet.server.postgres import Encryption, end_point_of
+from discreet.server.connections import Certificates
+from discreet.server.postgres import ALPN, Encryption, encrypting, end_point_of
 
 
 def connect(front: Front, account: str = "ada", **more: str) -> psycopg.Connection:
@@ -216,3 +217,16 @@ def test_the_hash_of_a_certificate_is_by_its_own_signature(tmp_path: Path) -> No
     assert len(end_point_of(certificate(tmp_path)[0].read_bytes())) == 32
     with pytest.raises(ParameterError):
         end_point_of(b"no certificate")
+
+
+def test_a_renewed_certificate_is_bound(tmp_path: Path) -> None:
+    paths = certificate(tmp_path)
+    certificates = Certificates(*paths, protocols=(ALPN,))
+    now = encrypting(certificates, paths[0])
+    first = now()
+    assert now() is first
+    certificate(tmp_path)
+    certificates.reload()
+    second = now()
+    assert second.context is not first.context
+    assert second.end_point == end_point_of(paths[0].read_bytes()) != first.end_point

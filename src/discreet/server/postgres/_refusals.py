@@ -15,9 +15,8 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.server.desk import Kind, Refusal
 from discreet.server.postgres.codec.backend import Notice
 
-__all__ = ["CHARGE_STAYS", "INTERNAL", "SqlError", "notice_of", "query_state"]
+__all__ = ["INTERNAL", "SqlError", "notice_of", "query_state"]
 
-CHARGE_STAYS: Final = "what was charged for it stays charged"
 INTERNAL: Final = Notice("ERROR", "XX000", "an error within the server; tell the owner of the data")
 
 
@@ -83,5 +82,4 @@ def notice_of(error: SqlError | DiscreetError) -> Notice:
         hint = _INSTEAD.get(state)
     if error.kind == "role":
         hint = None
-    detail = f"{CHARGE_STAYS[0].upper()}{CHARGE_STAYS[1:]}." if error.kind == "cancelled" else None
-    return Notice("ERROR", state, str(error), detail, hint)
+    return Notice("ERROR", state, str(error), hint=hint)

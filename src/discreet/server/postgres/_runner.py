@@ -12,7 +12,7 @@ from discreet.server.desk import Refusal, Ticket
 from discreet.server.postgres._changes import change
 from discreet.server.postgres._portals import Portal, Portals
 from discreet.server.postgres._questions import Described, Questions, Result
-from discreet.server.postgres._refusals import CHARGE_STAYS, SqlError
+from discreet.server.postgres._refusals import SqlError
 from discreet.server.postgres._settings import REPORTED, Settings
 from discreet.server.postgres._sign_in import InThread
 from discreet.server.postgres._transaction import Transaction
@@ -178,7 +178,7 @@ class Runner:
             result = await self._in_thread(lambda: self._questions.answer(text, settings, ticket))
         except Refusal as refusal:
             if refusal.kind == "cancelled" and timed_out:
-                raise SqlError("57014", f"canceling statement due to statement timeout; {CHARGE_STAYS}") from None
+                raise SqlError("57014", f"canceling statement due to statement timeout: {refusal}") from None
             raise
         finally:
             self._ticket = None
