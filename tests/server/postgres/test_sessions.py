@@ -231,6 +231,14 @@ def test_several_statements_of_which_more_than_one_costs(front: Front, wire: Wir
     assert front.spent() == before + 2 * TENTH
 
 
+def test_what_is_prepared_is_bounded(wire: Wire) -> None:
+    long = f"SELECT COUNT(*) FROM visits WHERE city <> $1 AND city <> '{'x' * 60_000}'"
+    states = [error(wire.ask(parse(f"s{i}", long), SYNC)).get("C") for i in range(40)]
+    assert states[:30] == [None] * 30 and set(states[36:]) == {"54000"}
+    assert error(wire.ask(bind("", "s0", [], [b"x" * 10_000]), SYNC))["C"] == "54000"
+    assert error(wire.ask(parse("", "SELECT $1"), bind("", "", [], [b"'" * 40_000]), SYNC))["C"] == "54000"
+
+
 def test_a_simple_query_has_a_hundred_statements_at_most(wire: Wire) -> None:
     assert len(rows(ask(wire, "SELECT 1;" * 100))) == 100
     assert error(ask(wire, "SELECT 1;" * 101))["C"] == "54000"

@@ -21,6 +21,7 @@ from discreet.server.postgres.values.literals import DUMMIES, ParameterValueErro
 __all__ = ["Portal", "Portals", "Prepared"]
 
 _MOST_STATEMENTS: Final = 1_000
+_MOST_PREPARED: Final = 1 << 21
 _MOST_PORTALS: Final = 200
 
 
@@ -95,6 +96,9 @@ class Portals:
             raise SqlError("42P05", "there is a prepared statement of this name already")
         if len(self.statements) >= _MOST_STATEMENTS and name not in self.statements:
             raise SqlError("54000", f"a session has at most {_MOST_STATEMENTS:,} prepared statements")
+        held = sum(len(each.query.text) for other, each in self.statements.items() if other != name)
+        if held + len(prepared.query.text) > _MOST_PREPARED:
+            raise SqlError("54000", f"the prepared statements of a session have at most {_MOST_PREPARED:,} characters")
         self.statements[name] = prepared
 
     def statement(self, name: str) -> Prepared:

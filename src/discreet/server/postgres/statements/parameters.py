@@ -10,12 +10,13 @@ from sqlglot import Dialect
 from sqlglot.errors import SqlglotError
 
 from discreet.server.postgres._refusals import SqlError
-from discreet.server.postgres.statements.tokens import tokens_of
+from discreet.server.postgres.statements.tokens import Token, tokens_of
 
 __all__ = ["Parameter", "Parametrized"]
 
 _POSTGRES = Dialect.get_or_raise("postgres")
 _MOST = 65_535
+_MOST_CHARACTERS = 1 << 16
 _TEXT, _INT8, _FLOAT8 = 25, 20, 701
 _BY_NAME: Final[Mapping[str, int]] = {
     "BOOL": 16, "BOOLEAN": 16, "BIGINT": 20, "INT8": 20, "SMALLINT": 21, "INT2": 21, "INT": 23, "INTEGER": 23,
@@ -57,9 +58,9 @@ class Parametrized:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._tokens = tokens_of(text) if "$" in text else []
+        tokens = tokens_of(text) if "$" in text else []
         self._places: list[_Place] = []
-        for at, token in enumerate(self._tokens):
+        for at, token in enumerate(tokens):
             if token.kind == "parameter":
                 if len(token.text) > 6 or not 1 <= int(token.text[1:]) <= _MOST:
                     raise SqlError("42P02", "there is no such parameter: they are $1, $2 and so on")
@@ -77,11 +78,12 @@ class Parametrized:
         """
         all_of_them = [Parameter(oid) for oid in declared]
         all_of_them += [Parameter(0)] * (self.count - len(all_of_them))
+        tokens = tokens_of(self.text) if self._places else []
         before = (-1, Parameter(0))
         for place in self._places:
             oid, column = all_of_them[place.number - 1]
             if column is None:
-                before = place.token, self._inferred(place.token, columns, before)
+                before = place.token, _Beside(tokens, columns).parameter(place.token, before)
                 inferred = before[1]
                 all_of_them[place.number - 1] = Parameter(inferred.oid if oid in (0, 705) else oid, inferred.column)
         return tuple(each._replace(oid=each.oid or _TEXT) for each in all_of_them)
@@ -89,8 +91,8 @@ class Parametrized:
     def filled(self, constants: Sequence[str]) -> str:
         """The query with constants of SQL in the places of its parameters.
 
-        Raises `SqlError` (0A000) where the planner's parser would read another text around a constant than PostgreSQL
-        does, so that a value is never read as SQL.
+        Raises `SqlError`: 54000 for more than 65,536 characters, and 0A000 where the planner's parser would read other
+        text around a constant than PostgreSQL does, so that a value is never read as SQL.
         """
         if not self._places:
             return self.text
@@ -103,6 +105,8 @@ class Parametrized:
             length += sum(map(len, parts[-2:]))
             end = place.end
         filled = "".join([*parts, self.text[end:]])
+        if len(filled) > _MOST_CHARACTERS:
+            raise SqlError("54000", f"a query with its values has at most {_MOST_CHARACTERS:,} characters here")
         try:
             read = {token.start for token in _POSTGRES.tokenize(filled)}
         except (SqlglotError, RecursionError):
@@ -111,7 +115,14 @@ class Parametrized:
             raise SqlError("0A000", "this text cannot have parameters here", "Write its texts and comments plainly.")
         return filled
 
-    def _inferred(self, at: int, columns: Mapping[str, int], earlier: tuple[int, Parameter]) -> Parameter:
+
+class _Beside:
+    """What stands beside the parameters of a query, by which their types are told."""
+
+    def __init__(self, tokens: Sequence[Token], columns: Mapping[str, int]) -> None:
+        self._tokens, self._columns = tokens, columns
+
+    def parameter(self, at: int, earlier: tuple[int, Parameter]) -> Parameter:
         """The type of the parameter at a token, after an `earlier` one, which may stand in the same list."""
         after, before = self._word(at + 1), self._word(at - 1)
         if after == "::" or (after == "AS" and self._word(at - 2) == "CAST"):
@@ -120,17 +131,17 @@ class Parametrized:
         if before in ("LIMIT", "OFFSET"):
             return Parameter(_INT8)
         if before in _COMPARISONS:
-            return self._column(at - 2, columns)
+            return self._column(at - 2)
         if after in _COMPARISONS:
             end = at + 2
             while self._word(end + 1) == ".":
                 end += 2
-            return self._column(end, columns)
+            return self._column(end)
         if before == "BETWEEN":
-            return self._column(at - 2, columns)
+            return self._column(at - 2)
         if before == "AND":  # … BETWEEN x AND $2
             start = next((i for i in range(at - 2, max(at - 8, 0), -1) if self._word(i) == "BETWEEN"), 0)
-            return self._column(start - 1, columns) if start else Parameter(0)
+            return self._column(start - 1) if start else Parameter(0)
         if before in ("(", ","):
             start = at - 1
             while start > earlier[0] and (self._word(start) in ("(", ",") or self._tokens[start].kind in _LISTED):
@@ -138,16 +149,16 @@ class Parametrized:
             if start == earlier[0] and start >= 0:
                 return earlier[1]
             if self._word(start) == "IN":
-                return self._column(start - 1 - (self._word(start - 1) == "NOT"), columns)
+                return self._column(start - 1 - (self._word(start - 1) == "NOT"))
         return Parameter(0)
 
-    def _column(self, at: int, columns: Mapping[str, int]) -> Parameter:
+    def _column(self, at: int) -> Parameter:
         """The type of the column whose name is a token."""
         token = self._tokens[at] if 0 <= at < len(self._tokens) else None
         if token is None or token.kind not in ("word", "quoted"):
             return Parameter(0)
         name = (token.text[1:-1] if token.kind == "quoted" else token.text).lower()
-        return Parameter(columns[name], name) if name in columns else Parameter(0)
+        return Parameter(self._columns[name], name) if name in self._columns else Parameter(0)
 
     def _word(self, at: int) -> str:
         return self._tokens[at].text.upper() if 0 <= at < len(self._tokens) else ""
