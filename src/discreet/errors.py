@@ -8,6 +8,7 @@
     ├── BudgetExceeded    a spend does not fit what is left
     ├── LedgerError       a ledger cannot be opened, written or trusted
     │   ├── AccountStopped    an account, or the whole, is frozen or has ended
+    │   ├── EventRefused      what is asked of an account cannot be: there is none, or its role does not allow it
     │   ├── KeyReused         an idempotency key belongs to another request, or to one that has no answer
     │   └── SignInRefused     there is no such account, or the token is not its own
     ├── Cancelled         a query was cancelled while it was being answered
@@ -27,6 +28,7 @@ __all__ = [
     "Cancelled",
     "DataError",
     "DiscreetError",
+    "EventRefused",
     "KeyReused",
     "LedgerError",
     "MissingExtra",
@@ -76,6 +78,10 @@ class LedgerError(DiscreetError):
 
 class AccountStopped(LedgerError):
     """An account, or the whole, is frozen by its owner or has ended; nothing was spent."""
+
+
+class EventRefused(LedgerError):
+    """What is asked of an account cannot be: there is none of this name, or its role, part or terms do not allow it."""
 
 
 class KeyReused(LedgerError):

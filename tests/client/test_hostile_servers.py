@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from discreet.client import AsyncRemoteSession, RemoteSession, _steps
-from discreet.errors import BudgetExceeded, DataError, DiscreetError, LedgerError, ParameterError
+from discreet.errors import BudgetExceeded, DataError, DiscreetError, LedgerError, MissingExtra, ParameterError
 from discreet.privacy import pure
 
 TOKEN = "a-token-that-nobody-may-see"
@@ -245,7 +246,7 @@ def test_a_rehearsal_must_say_that_it_is_one(serve: Serve, stored: bytes) -> Non
 def test_the_first_key_is_trusted_and_no_other(serve: Serve, team: Any, tmp_path: Any) -> None:
     import discreet as dp
 
-    conftest = __import__("sys").modules[type(team).__module__]
+    conftest = sys.modules[type(team).__module__]
     with dp.connect({"visits": conftest.VISITS}, conftest.POLICY, tmp_path / "other.ledger") as other:
         foreign = other.sql(QUERY, pure(0.875)).to_bytes()
     with team.connect() as session:
@@ -340,3 +341,10 @@ def test_threads_may_share_a_session(serve: Serve) -> None:
         for thread in threads:
             thread.join()
     assert len(asked) == 16
+
+
+def test_without_httpx2_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    for session in (RemoteSession, AsyncRemoteSession):
+        with pytest.raises(MissingExtra, match=r"pip install 'discreet\[client\]'"):
+            session("https://desk.example", account="ada", token=TOKEN)

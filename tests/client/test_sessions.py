@@ -48,7 +48,7 @@ def test_a_question_is_planned_bought_and_free_again(team: Any) -> None:
         assert (earlier.loss, set(earlier.errors)) == (pure(0.5), {"n", "s"})
         newest = session.history(1)[0]
         assert (newest.loss, newest.answered, newest.id) == (pure(0.5), True, earlier.id)
-        assert newest.question == FIRST
+        assert newest.question is not None and 'FROM "visits"' in newest.question
     with team.connect("ben") as other:  # the shelf
         assert other.sql(FIRST).to_bytes() == first.to_bytes()
         assert earlier.id in {each.id for each in other.shelf()}

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.errors import AccountStopped, BudgetExceeded, LedgerError
+from discreet.errors import AccountStopped, BudgetExceeded, EventRefused, LedgerError
 from discreet.ledger import Reservation, open_ledger
 from discreet.ledger.sqlite import _sqlite
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, currency, parts
@@ -120,7 +120,7 @@ class Model:
         if any(self.budgets[each].stopped(time(each)) for each in drawn_on):
             return AccountStopped
         if subject.part not in (None, part):
-            return LedgerError
+            return EventRefused
         charge = Charge(name, numbers, part, {each: self.budgets[each].window for each in drawn_on})
         for each in drawn_on:
             if any(a > b for a, b in zip(self.spent(each, charge), self.budgets[each].cap, strict=True)):

@@ -42,11 +42,11 @@ class AsyncRemoteSession:
         timeout: float = 600.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._authorization = authorization(account, token)
+        signs_in = authorization(account, token)
         self._address, self._account = Address(url), account
         self._signer = Signer(key)
         self._calls = Calls(source, self._signer)
-        self._client = load_httpx2().AsyncClient(**client_options(self._address, timeout, tls))
+        self._client = load_httpx2().AsyncClient(**client_options(self._address, signs_in, timeout, tls))
 
     def __repr__(self) -> str:
         who = "" if self._account is None else f" as {self._account}"
@@ -148,7 +148,7 @@ class AsyncRemoteSession:
             return None
         if self._client.is_closed:
             raise ParameterError("this session is closed; connect again")
-        options: Any = request_options(step, self._authorization)
+        options: Any = request_options(step)
         parts: list[bytes] = []
         size = 0
         try:

@@ -28,21 +28,30 @@ def load_httpx2() -> Any:
     return httpx2
 
 
-def client_options(address: Address, timeout: float, tls: ssl.SSLContext | None) -> dict[str, Any]:
-    """What a client of httpx2 is made with: no redirects, no cookies from elsewhere, and no proxy to this machine."""
-    httpx2 = load_httpx2()
+def client_options(address: Address, signs_in: str, timeout: float, tls: ssl.SSLContext | None) -> dict[str, Any]:
+    """What a client of httpx2 is made with: no redirects, and no proxy to this machine.
+
+    What signs in is set by a function, so that no object which is shown or logged has it.
+    """
+
+    def sign(request: httpx2.Request) -> httpx2.Request:
+        request.headers["Authorization"] = signs_in
+        return request
+
+    library = load_httpx2()
     return {
         "base_url": f"{address.url}/v1",
+        "auth": sign,
         "follow_redirects": False,
-        "timeout": httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
+        "timeout": library.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
         "trust_env": not address.is_local,
         **({} if tls is None else {"verify": tls}),
     }
 
 
-def request_options(request: HttpRequest, authorization: str) -> dict[str, Any]:
-    """What is sent. The token is in its header alone, and an answer is not compressed, so that its size is its size."""
-    headers = {**request.headers, "Authorization": authorization, "Accept-Encoding": "identity"}
+def request_options(request: HttpRequest) -> dict[str, Any]:
+    """What is sent. An answer is not compressed, so that its size is its size."""
+    headers = {**request.headers, "Accept-Encoding": "identity"}
     return {
         "method": request.method,
         "url": request.path,

@@ -28,9 +28,10 @@ _T = TypeVar("_T")
 class RemoteSession:
     """Questions to a server for teams, as those to a `discreet.Session`. Safe to share between threads.
 
-    Each release is checked when it comes: its signature, that the ledger's key made it, its values and its loss. What
-    costs is sent with a key of its own, so that it is paid once though it is sent again after a lost connection.
-    Errors are those of a local session; `DataError` also says that the server cannot be reached.
+    Each release is checked when it comes: its signature, that the ledger's key made it, its values and its loss; its
+    certificate names the query that was answered. What costs is sent with a key of its own, so that it is paid once
+    though it is sent again after a lost connection. Errors are those of a local session; `DataError` also says that the
+    server cannot be reached.
 
     Parameters
     ----------
@@ -62,11 +63,11 @@ class RemoteSession:
         timeout: float = 600.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._authorization = authorization(account, token)
+        signs_in = authorization(account, token)
         self._address, self._account = Address(url), account
         self._signer = Signer(key)
         self._calls = Calls(source, self._signer)
-        self._client = load_httpx2().Client(**client_options(self._address, timeout, tls))
+        self._client = load_httpx2().Client(**client_options(self._address, signs_in, timeout, tls))
 
     def __repr__(self) -> str:
         who = "" if self._account is None else f" as {self._account}"
@@ -181,7 +182,7 @@ class RemoteSession:
             return None
         if self._client.is_closed:
             raise ParameterError("this session is closed; connect again")
-        options: Any = request_options(step, self._authorization)
+        options: Any = request_options(step)
         parts: list[bytes] = []
         size = 0
         try:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from discreet.errors import LedgerError, ParameterError, SignInRefused
+from discreet.errors import EventRefused, ParameterError, SignInRefused
 from discreet.ledger._accounts import AccountLedger, checked_name
 from discreet.ledger._auditor import LedgerAudit
 from discreet.ledger._protocol import Entry, Stored
@@ -54,13 +54,13 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         """
         account = self._known(name, token)
         if account.role != "analyst":
-            raise LedgerError(f"the account {name!r} is an auditor's, who may read and not spend: see open_audit")
+            raise EventRefused(f"the account {name!r} is an auditor's, who may read and not spend: see open_audit")
         return AccountLedger(self._store, name, account.token_sha256)
 
     def open_audit(self, name: str, token: str | None = None) -> LedgerAudit:
         """The ledger as an auditor sees it. Raises `LedgerError` if there is no such auditor, or by a wrong token."""
         if self._known(name, token).role != "auditor":
-            raise LedgerError(f"the account {name!r} is not an auditor's")
+            raise EventRefused(f"the account {name!r} is not an auditor's")
         return LedgerAudit(self._store)
 
     def open_as(self, name: str, token: str | None = None) -> AccountLedger | LedgerAudit:
@@ -196,7 +196,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
             page = self._store.page(connection, name)
             account = page.state.account
             if account is None or account.role == "auditor":
-                raise LedgerError(f"the ledger has no account {name!r} with a budget; its owner can grant one")
+                raise EventRefused(f"the ledger has no account {name!r} with a budget; its owner can grant one")
             larger = numbers(limit(more(account.cap, from_numbers(currency(account.cap), added))))
             page.write("grant", _granted_again(account) | {"cap": larger})
         self._store.committed(page)
@@ -311,7 +311,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
 
     def _check_name(self, name: str) -> None:
         if name != OWNER_ACCOUNT and not _is_name(name):  # no database is asked about what it may not even take
-            raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
+            raise EventRefused(f"the ledger has no account {name!r}; its owner can grant one")
 
     def _act(self, kind: Kind, name: str, event: Mapping[str, Any]) -> None:
         self._check_name(name)
@@ -327,7 +327,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
             page = self._store.page(connection, name)
             account = page.state.account
             if account is None:
-                raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
+                raise EventRefused(f"the ledger has no account {name!r}; its owner can grant one")
             if "cap" in changes and account.role == "auditor":
                 raise ParameterError(f"the account {name!r} is an auditor's, who has no cap")
             terms = _granted_again(account) | dict(changes)

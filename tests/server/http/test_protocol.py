@@ -323,7 +323,7 @@ def test_an_answer_may_take_longer_than_a_head(serve: Serve) -> None:
         await receive()
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for _ in range(2):
-            await asyncio.sleep(1.5)
+            await asyncio.sleep(1.1)
             await send({"type": "http.response.body", "body": b"x", "more_body": True})
         await send({"type": "http.response.body"})
 
@@ -338,7 +338,7 @@ def test_who_does_not_read_a_stream_is_cut(serve: Serve) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         try:
             while True:
-                await send({"type": "http.response.body", "body": b"x" * 100_000, "more_body": True})
+                await send({"type": "http.response.body", "body": b"x" * 10_000, "more_body": True})
         except OSError as error:
             seen.append(error)
             raise

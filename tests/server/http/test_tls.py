@@ -15,7 +15,7 @@ from asgi_servers import AsgiServer, echo, everything, get, statuses, stream, wa
 from cryptography.hazmat.primitives import serialization
 
 from discreet.errors import ParameterError
-from discreet.server.connections import Certificates
+from discreet.server.connections import Certificates, _certificates
 
 Serve = Callable[..., AsgiServer]
 
@@ -82,7 +82,8 @@ def test_handshakes_count_among_the_connections(serve: Serve, tmp_path: Path) ->
     assert gone >= 15
 
 
-def test_a_certificate_is_renewed_while_it_runs(serve: Serve, tmp_path: Path) -> None:
+def test_a_certificate_is_renewed_while_it_runs(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_certificates, "_CHECK_SECONDS", 0.05)
     lines: list[str] = []
     certificate, key = write_certificate(tmp_path, "one")
     certificates = Certificates(certificate, key, on_status=lines.append)
@@ -93,11 +94,11 @@ def test_a_certificate_is_renewed_while_it_runs(serve: Serve, tmp_path: Path) ->
         write_certificate(tmp_path, "two")
         new_key = key.read_bytes()
         key.write_bytes(old_key)  # half of it is there
-        time.sleep(1.1)
+        time.sleep(0.1)
         assert shown(server) == first
         assert len(lines) == 1 and "the old one stays in use" in lines[0]
         key.write_bytes(new_key)
-        time.sleep(1.1)
+        time.sleep(0.1)
         second = shown(server)
         assert second != first
         assert lines[1:] == ["the TLS certificate was read again"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
-from discreet.errors import AccountStopped, BudgetExceeded, LedgerError
+from discreet.errors import AccountStopped, BudgetExceeded, EventRefused
 from discreet.ledger.state._account import OWNER_ACCOUNT, Account, account_from_json, account_to_json
 from discreet.ledger.state._arithmetic import (
     CURRENCIES,
@@ -181,7 +181,7 @@ def apply(facts: Facts, state: LedgerState, event: Event) -> LedgerState:
     """The state after an event.
 
     `state.account` is that account before, None if there is none yet. Raises `BudgetExceeded` if a charge does not fit,
-    and `LedgerError` for what may not happen. Neither says more of other accounts than that the whole is used up.
+    and `EventRefused` for what may not happen. Neither says more of other accounts than that the whole is used up.
     """
     at, data, name = event.subject_at, event.data, event.account
     now = LedgerState(state.total.at(event.at), None if state.account is None else state.account.at(at), state.history)
@@ -189,7 +189,7 @@ def apply(facts: Facts, state: LedgerState, event: Event) -> LedgerState:
     if event.kind == "grant":
         return replace(now, account=_granted(facts, now, event))
     if subject is None:
-        raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
+        raise EventRefused(f"the ledger has no account {name!r}; its owner can grant one")
     match event.kind:
         case "reserve" | "run":
             return _reserved(facts, now, subject, event)
@@ -203,7 +203,7 @@ def apply(facts: Facts, state: LedgerState, event: Event) -> LedgerState:
         case "renew":
             cap = from_numbers(now.currency, data["cap"]) if "cap" in data else None
             if cap is not None and subject.role == "auditor":
-                raise LedgerError(f"the account {subject.name!r} is an auditor's, who has no budget to renew")
+                raise EventRefused(f"the account {subject.name!r} is an auditor's, who has no budget to renew")
             after = subject.renewed(at, None if cap is None else limit(cap))
         case "transfer":
             after = _moved(subject, data)
@@ -212,19 +212,19 @@ def apply(facts: Facts, state: LedgerState, event: Event) -> LedgerState:
         case "convert":
             return _converted(now, data)
         case "create":
-            raise LedgerError("a ledger is made once")
+            raise EventRefused("a ledger is made once")
     return replace(now, total=after) if name == OWNER_ACCOUNT else replace(now, account=after)
 
 
 def _reserved(facts: Facts, now: LedgerState, subject: Account, event: Event) -> LedgerState:
     _check_going(now, subject, event)
     if subject.role == "auditor":
-        raise LedgerError(f"the account {subject.name!r} is an auditor's, who may read and not spend")
+        raise EventRefused(f"the account {subject.name!r} is an auditor's, who may read and not spend")
     part = event.data.get("part")
     if part is not None and part not in facts.parts:
-        raise LedgerError(f"the ledger has no part {part!r} of its people")
+        raise EventRefused(f"the ledger has no part {part!r} of its people")
     if subject.part != part and subject.part is not None:
-        raise LedgerError(f"the account {subject.name!r} may ask about the part {subject.part!r} of the people alone")
+        raise EventRefused(f"the account {subject.name!r} may ask about the part {subject.part!r} of the people alone")
     grown = {each: from_numbers(each, texts) for each, texts in event.data["history"].items() if each in CURRENCIES}
     loss = grown[now.currency]
     if subject.name != OWNER_ACCOUNT:
@@ -285,7 +285,7 @@ def _settled(facts: Facts, now: LedgerState, data: Mapping[str, Any]) -> LedgerS
         history = {part: grouped_history(each, now.currency) if mixed else each for part, each in now.history.items()}
         return LedgerState(replace(total, relation=known), None, history)
     if facts.relation is not None or not mixed or relation != now.total.relation:
-        raise LedgerError(f"the account {now.account.name!r} can be settled only together with the ledger")
+        raise EventRefused(f"the account {now.account.name!r} can be settled only together with the ledger")
     relation_settled(now.account.relation, relation, mixed=mixed)
     return replace(now, account=replace(for_groups_of_two(now.account), relation=str(relation)))
 
@@ -294,7 +294,7 @@ def _granted(facts: Facts, now: LedgerState, event: Event) -> Account:
     data, name, unit = event.data, event.account, now.currency
     role, part, every = data["role"], data.get("part"), data.get("every")
     if name == OWNER_ACCOUNT or role not in ("analyst", "auditor") or (part is not None and part not in facts.parts):
-        raise LedgerError(f"the ledger cannot grant {name!r}: it needs a name, a role and a part that the ledger has")
+        raise EventRefused(f"the ledger cannot grant {name!r}: it needs a name, a role and a part that the ledger has")
     none = nothing(unit)
     terms: dict[str, Any] = {
         "cap": none if role == "auditor" else limit(from_numbers(unit, data["cap"])),
@@ -305,7 +305,7 @@ def _granted(facts: Facts, now: LedgerState, event: Event) -> Account:
     if now.account is None:
         return Account(name, role, common=none, before=none, since=event.subject_at, part=part, every=every, **terms)
     if (now.account.role, now.account.part) != (role, part):
-        raise LedgerError(f"the role and the part of the account {name!r} are fixed; grant another account")
+        raise EventRefused(f"the role and the part of the account {name!r} are fixed; grant another account")
     return replace(now.account.with_windows(every, event.subject_at), **terms)
 
 
@@ -318,14 +318,14 @@ def _converted(now: LedgerState, data: Mapping[str, Any]) -> LedgerState:
     if now.account is None:
         return LedgerState(converted_total(now.total, limit(cap), now.history, _ALL_PEOPLE), None, now.history)
     if now.currency != target:
-        raise LedgerError(f"the account {now.account.name!r} can be converted only together with the ledger")
+        raise EventRefused(f"the account {now.account.name!r} can be converted only together with the ledger")
     return replace(now, account=converted(now.account, cap))
 
 
 def _moved(subject: Account, data: Mapping[str, Any]) -> Account:
     moved = from_numbers(currency(subject.cap), data["loss"])
     if subject.role != "analyst" or not any(parts(moved)):
-        raise LedgerError("a transfer moves more than nothing from one analyst's account to another")
+        raise EventRefused("a transfer moves more than nothing from one analyst's account to another")
     if "from" in data:
         return replace(subject, cap=limit(more(subject.cap, moved)))
     if not within(moved, subject.remaining):
