@@ -108,6 +108,20 @@ _POSTGRES: Mapping[str, str] = {
     "SELECT COUNT(*) FROM stays WHERE COALESCE(age, 0) BETWEEN 10 AND 20 AND city IN ('Graz', 'Wien')": "",
     "SELECT COUNT(DISTINCT visits) AS d, VAR_SAMP(price) AS s, CORR(price, visits) AS c FROM stays": "",
     "SELECT COUNT(*) FROM stays WHERE LENGTH(TRIM(note)) = 1 OR LEFT(note, 2) = 'la'": "",
+    'SELECT "public"."stays"."city" AS "city", COUNT(*) AS "count" FROM "public"."stays" WHERE ("public"."stays"."age" '
+    '> 30) GROUP BY "public"."stays"."city" ORDER BY "public"."stays"."city" ASC': (
+        "SELECT city, COUNT(*) AS count FROM stays WHERE age > 30 GROUP BY city ORDER BY city"
+    ),
+    "SELECT COUNT(*) FROM stays WHERE seen >= timestamp with time zone '2023-03-01 01:30:00+01:30' AND seen < "
+    "TO_TIMESTAMP('2023-04-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND day > "
+    "TO_DATE('2023-03-02', 'YYYY-MM-DD')": (
+        "SELECT COUNT(*) FROM stays WHERE day BETWEEN '2023-03-03' AND '2023-03-31'"
+    ),
+    "SELECT DATE_TRUNC('month', seen AT TIME ZONE 'UTC') AS m, COUNT(*) AS n FROM stays WHERE seen BETWEEN "
+    "'2023-01-01T00:00:00Z' AND '2023-04-30T00:00:00+00:00' GROUP BY 1 ORDER BY 1": (
+        "SELECT DATE_TRUNC('month', seen) AS m, COUNT(*) AS n FROM stays WHERE seen <= '2023-04-30' GROUP BY 1 "
+        "ORDER BY 1"
+    ),
 }
 _SPARK: Mapping[str, str] = {
     "SELECT city, count(*) AS n FROM stays GROUP BY city ORDER BY n DESC": "",

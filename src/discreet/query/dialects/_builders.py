@@ -14,9 +14,9 @@ from discreet.query.functions._calls import integer_literal
 from discreet.query.functions._patterns import read_pattern
 
 __all__ = [
-    "added", "called", "concatenated", "counted_from", "days_added", "difference", "extracted", "first_arguments_kind",
-    "formatted", "greatest", "moment", "replaced", "reset", "rounded_numeric", "shifted", "sided", "substring",
-    "truncated",
+    "added", "called", "concatenated", "counted_from", "days_added", "difference", "extracted",
+    "first_arguments_kind", "formatted", "greatest", "moment", "read_moment", "replaced", "reset",
+    "rounded_numeric", "shifted", "sided", "substring", "truncated",
 ]  # fmt: skip
 
 Units = Mapping[str, str]
@@ -223,6 +223,28 @@ def moment(kind: str) -> Builder:
             raise it.refuse(
                 f"which texts are a {kind} differs; write {kind} '2024-01-31', or use a date or a timestamp"
             )
+        return exp.Cast(this=it.nodes[0], to=exp.DataType.build(kind))
+
+    return build
+
+
+_READ_FORMATS: Mapping[str, str] = {
+    "YYYY-MM-DD": r"\d{4}-\d\d-\d\d",
+    "YYYY-MM-DD HH24:MI:SS": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d",
+    "YYYY-MM-DD HH24:MI:SS.US": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}",
+}
+"""How dashboards write constants, and the texts that PostgreSQL reads so digit by digit."""
+
+
+def read_moment(kind: str) -> Builder:
+    """TO_DATE or TO_TIMESTAMP of a constant, in one of the formats that leave nothing open."""
+
+    def build(it: Arguments) -> exp.Expr:
+        text, form = map(literal_text, it.nodes)
+        pattern = None if form is None else _READ_FORMATS.get(form)
+        if text is None or pattern is None or re.fullmatch(pattern, text) is None:
+            example = "2024-01-31" if kind == "DATE" else "2024-01-31 12:00:00"
+            raise it.refuse(f"write {kind} '{example}', or a constant in the format {' or '.join(_READ_FORMATS)}")
         return exp.Cast(this=it.nodes[0], to=exp.DataType.build(kind))
 
     return build

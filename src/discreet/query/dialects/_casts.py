@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from discreet.query.functions._calls import integer_literal
 __all__ = ["cast", "is_moment", "is_released"]
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
+_ZONED_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d(?::?\d\d)?)")
 _INTEGERS = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _TEXTS = ("TEXT", "VARCHAR", "NVARCHAR")
 _SCALES: Mapping[str, int] = {"bigquery": 9, "spark": 0, "tsql": 0, "snowflake": 0}
@@ -76,7 +78,24 @@ def cast(node: exp.Expr, kind: Kind | None, to: exp.Expr, rules: Rules) -> exp.E
         return _as(node, "BOOLEAN")
     if name == "DATE" or name in _MOMENTS or (name in ("TIMESTAMPTZ", "TIMESTAMPLTZ") and rules.name in _ZONED):
         return _moment(node, kind, "DATE" if name == "DATE" else "TIMESTAMP", rules)
+    if name == "TIMESTAMPTZ" and rules.name == "postgres":
+        written = literal_text(node)
+        return _moment(node if written is None else exp.Literal.string(in_utc(written)), kind, "TIMESTAMP", rules)
     raise _unknown(to, rules, kind)
+
+
+def in_utc(text: str) -> str:
+    """A timestamp with a time zone as the one in UTC, in which those without one are; any other text as it is.
+
+    >>> in_utc("2024-01-01T00:30:00.5+02"), in_utc("2024-01-01 00:00:00Z"), in_utc("2024-01-01"), in_utc("now")
+    ('2023-12-31 22:30:00.500000', '2024-01-01 00:00:00', '2024-01-01', 'now')
+    """
+    if _ZONED_MOMENT.fullmatch(text) is None:
+        return text
+    try:
+        return str(dt.datetime.fromisoformat(text).astimezone(dt.UTC).replace(tzinfo=None))
+    except (ValueError, OverflowError):
+        return text
 
 
 def _unknown(to: exp.Expr, rules: Rules, kind: Kind | None = None) -> QueryError:

@@ -122,6 +122,8 @@ class Kinds:
                 return self._one(_values(node))
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod() | exp.Div():
                 return self._computed(node)
+            case exp.AtTimeZone():
+                return "timestamp"
             case exp.Extract():
                 return "whole" if self._widens else "int"
             case exp.Subquery() if isinstance(node.this, exp.Select) and len(node.this.expressions) == 1:
@@ -184,6 +186,8 @@ class Kinds:
                 )
             case _ if name in _DATES:
                 return "date"
+            case "TO_TIMESTAMP" if first == "string":
+                return "timestamp"
             case _ if name in _MOMENTS:
                 return next((kind for kind in reversed(kinds) if kind in ("date", "timestamp")), None)
             case _:

@@ -38,6 +38,7 @@ _READ: Mapping[type[exp.Expr], tuple[str, ...]] = {
     exp.Var: ("this",),
     exp.Anonymous: ("this", "expressions"),
     exp.Cast: ("this", "to"),
+    exp.AtTimeZone: ("this", "zone"),
     exp.TryCast: ("this", "to", "safe", "requires_string"),
     exp.Convert: ("this", "expression", "safe"),
     exp.Extract: ("this", "expression"),

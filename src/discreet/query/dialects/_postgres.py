@@ -6,6 +6,7 @@ from discreet.query.dialects._builders import (
     counted_from,
     formatted,
     moment,
+    read_moment,
     rounded_numeric,
     truncated,
 )
@@ -32,10 +33,11 @@ POSTGRES = Rules(
         "DATE/1": moment("DATE"),
         "DATE_TRUNC/2": truncated(0, 1, WEEKS),
         "TO_CHAR/2": formatted("sql"),
+        "TO_DATE/2": read_moment("DATE"),
+        "TO_TIMESTAMP/2": read_moment("TIMESTAMP"),
     },
     instead={
         "AGE": "write a - b of two dates, in days",
-        "TO_DATE": "write DATE '2024-01-31'",
         "TO_TIMESTAMP": "write TIMESTAMP '2024-01-31 12:00:00'",
         "SPLIT_PART": "write SUBSTRING(s, STRPOS(s, 'x') + 1), or LEFT(s, n)",
     },

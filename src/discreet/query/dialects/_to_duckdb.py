@@ -82,6 +82,8 @@ def _check_names(tree: exp.Query, rules: Rules) -> None:
     names: defaultdict[str, set[str]] = defaultdict(set)
     quoted: set[str] = set()
     for each in tree.find_all(exp.Identifier):
+        if isinstance(each.parent, exp.Table) and each.parent.alias and each is each.parent.this:
+            continue  # nothing else is named by it
         names[each.name.casefold()].add(each.name)
         if each.args.get("quoted"):
             quoted.add(each.name.casefold())

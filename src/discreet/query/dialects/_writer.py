@@ -24,6 +24,7 @@ _FRACTIONS = ("whole", "decimal", "float", "fraction")
 _MOMENTS = ("date", "timestamp")
 _WHOLE_FRAMES = ("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
 _STATISTICS = ("COUNT", "COUNT_IF", "COUNTIF", "COUNT_BIG", "SUM", "AVG")
+_UTC = ("UTC", "Etc/UTC", "GMT")
 _NAMED_LIKE_ARGUMENTS = {exp.Substring: "SUBSTRING", exp.StrPosition: "POSITION"}
 
 
@@ -46,6 +47,8 @@ class Writer:
             exp.Window: self._window,
             exp.WithinGroup: self._quantile,
             exp.Table: self._table,
+            exp.Column: self._column,
+            exp.AtTimeZone: self._zoned,
             exp.Is: self._is,
             exp.Distinct: self._distinct,
             exp.Fetch: self._fetched,
@@ -242,12 +245,32 @@ class Writer:
         parts = [self.write(order[0].this), self.write(node.this.expressions[0])]
         return exp.Anonymous(this=name.replace("PERCENTILE", "QUANTILE"), expressions=parts)
 
-    def _table(self, node: exp.Table) -> exp.Expr:
+    def _column(self, node: exp.Column) -> exp.Expr:
+        """Without the schema, where the table stands in FROM under its own name, and nothing else does."""
+        if self._is_own(node) and not node.args.get("catalog") and _names_a_table(node.root(), node.table):
+            node = node.copy()
+            node.set("db", None)
+        return self._same(node)
+
+    def _zoned(self, node: exp.AtTimeZone) -> exp.Expr:
+        """UTC, in which timestamps are here."""
+        zone = literal_text(node.args["zone"])
+        if self._rules.name != "postgres" or zone not in _UTC or self._kind(node.this) != "timestamp":
+            raise QueryError(
+                f"AT TIME ZONE in {self._rules.title} is not supported but for AT TIME ZONE 'UTC' of a timestamp: "
+                "timestamps here have no zone, and are in UTC"
+            )
+        return exp.paren(self.write(node.this), copy=False)
+
+    def _is_own(self, node: exp.Table | exp.Column) -> bool:
+        """Whether a name is of the schema that holds the tables."""
         schema = node.args.get("db")
-        own = isinstance(schema, exp.Identifier) and schema.name.casefold() == self._rules.schema
+        return isinstance(schema, exp.Identifier) and schema.name.casefold() == self._rules.schema
+
+    def _table(self, node: exp.Table) -> exp.Expr:
         root = node.root()
         named = {each.alias.casefold() for each in root.find_all(exp.CTE)}
-        if own and not node.args.get("catalog") and node.name.casefold() not in named:
+        if self._is_own(node) and not node.args.get("catalog") and node.name.casefold() not in named:
             node = node.copy()
             node.set("db", None)
         return self._same(node)
@@ -255,6 +278,18 @@ class Writer:
 
 def _arguments(node: exp.Expr) -> list[exp.Expr]:
     return [part for name in known_parts(node) if isinstance(part := node.args.get(name), exp.Expr)]
+
+
+def _names_a_table(root: exp.Expr, name: str) -> bool:
+    """Whether a name is a table's without an alias, and no alias of something else."""
+    folded = name.casefold()
+    bare, others = False, {each.alias.casefold() for each in root.find_all(exp.CTE, exp.Subquery) if each.alias}
+    for table in root.find_all(exp.Table):
+        if table.name.casefold() == folded and table.alias.casefold() in ("", folded):
+            bare = True
+        else:
+            others.add(table.alias_or_name.casefold())
+    return bare and folded not in others
 
 
 def _is_word(node: exp.Expr) -> bool:

@@ -355,6 +355,8 @@ def _check_date_literal(node: exp.Cast) -> Kind:
     except ValueError:
         example = "2026-01-31" if kind == "date" else "2026-01-31 12:00:00"
         raise QueryError(f"{node.this.sql()} is not a {kind}; write it as {example}") from None
+    if isinstance(moment, dt.datetime) and moment.utcoffset() == dt.timedelta(0):
+        moment = moment.replace(tzinfo=None)
     if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
         raise QueryError(f"{node.this.sql()} has a time zone, and timestamps here have none; write it without, in UTC")
     node.this.replace(exp.Literal.string(str(moment)))

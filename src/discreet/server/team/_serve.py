@@ -183,6 +183,7 @@ async def _start_wire(
 ) -> PostgresFront:
     from discreet import noise
     from discreet.server.postgres import ALPN, Limits, PostgresFront, Terms, encrypting
+    from discreet.server.postgres.catalogue import Catalogue
 
     options = settings.postgres
     assert options is not None
@@ -196,7 +197,13 @@ async def _start_wire(
         for name, each in settings.accounts.items()
     }
     terms = Terms(noise.secret, encryption, insecure=encryption is None, defaults=defaults)
-    front = PostgresFront(desks, terms, limits=Limits(options.connections), on_status=on_status)
+    catalogues = {name: Catalogue(name, desk.policy, "") for name, desk in desks.items()}
+
+    def catalogue(database: str, account: str) -> Catalogue:
+        return catalogues.get(database, next(iter(catalogues.values()))).for_role(account)
+
+    limits = Limits(options.connections)
+    front = PostgresFront(desks, terms, catalogue=catalogue, limits=limits, on_status=on_status)
     await front.start(wire)
     return front
 

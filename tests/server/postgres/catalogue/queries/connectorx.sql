@@ -1,0 +1,2 @@
+--- 1
+select 1 as x
