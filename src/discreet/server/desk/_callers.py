@@ -12,7 +12,7 @@ from discreet.ledger import AccountLedger, LedgerAudit, OwnedLedger, Role
 from discreet.server.desk._refusals import Refusal
 from discreet.server.desk._state import State
 
-__all__ = ["OWNER", "Caller", "OwnerSignIns", "caller_of"]
+__all__ = ["OWNER", "Caller", "OwnerSignIns", "caller_of", "challenge_secret"]
 
 OWNER = "owner"
 """How the owner is called in answers of the desk. An account of this name is another matter: its name is its own."""
@@ -113,6 +113,17 @@ class OwnerSignIns:
             row = (_hashed(secret), kind, time.time() + seconds)
             connection.execute("INSERT INTO sign_ins VALUES (?, ?, ?)", row)
         return secret
+
+
+def challenge_secret(state: State) -> bytes:
+    """32 bytes that stay with the desk's file, for the challenges of accounts that there are not.
+
+    A front asks them for the same proof as others, with a salt of their own that is the same each time.
+    """
+    with state.transaction() as connection:
+        connection.execute("INSERT OR IGNORE INTO secrets VALUES ('challenges', ?)", (noise.secret(32),))
+        row = connection.execute("SELECT value FROM secrets WHERE name = 'challenges'").fetchone()
+    return bytes(row[0])
 
 
 def _hashed(secret: str) -> str:

@@ -21,7 +21,7 @@ from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
 from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote, Source
 from discreet.server.desk._audit_log import Act, AuditLog, RefusedSignIns
 from discreet.server.desk._browser_sign_ins import BrowserSignIns
-from discreet.server.desk._callers import Caller, OwnerSignIns, caller_of
+from discreet.server.desk._callers import Caller, OwnerSignIns, caller_of, challenge_secret
 from discreet.server.desk._counters import ANSWERS, REFUSALS, SIGN_INS, Counters
 from discreet.server.desk._owner_desk import AuditorDesk, OwnerDesk
 from discreet.server.desk._planner import Planned, Planner
@@ -94,6 +94,7 @@ class Desk:
         self.browser_sign_ins, self.requests = BrowserSignIns(self._state), Requests(self._state)
         self.counters = Counters(self._state)
         self._signed_in, self._refused_sign_ins = RecentlyUsed[bool](_SIGN_INS_REMEMBERED), RefusedSignIns(self.log)
+        self.challenge_secret = challenge_secret(self._state)
         self._session = Session(engine, policy, ledger)
         self._planner = Planner(self._session, policy)
         self._index = AnswerIndex(self._state, ledger, ledger.head.ledger)

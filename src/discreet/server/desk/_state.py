@@ -1,6 +1,7 @@
 """The desk's own file: its audit log, requests for budget, an index of answers, sign-ins, and counters.
 
-It holds neither data nor answers nor secrets, and decides nothing about privacy: the ledger does.
+It holds neither data nor answers, and no secret but the one that makes challenges of unknown accounts. It decides
+nothing about privacy: the ledger does.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ CREATE TABLE IF NOT EXISTS sessions (
     secret_sha256 TEXT PRIMARY KEY, account TEXT NOT NULL, until REAL NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 """
 _PATIENCE_SECONDS = 10.0
 

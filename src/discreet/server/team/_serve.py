@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import MissingExtra, ParameterError
-from discreet.server.connections import Certificates, ConnectionLimits
+from discreet.server.connections import Certificates, ConnectionLimits, allow_files
 from discreet.server.desk import Desk, open_desk
 from discreet.server.team._listening import bound
 from discreet.server.team._settings import Settings, SourceSettings, listener
 
 if TYPE_CHECKING:
     from discreet.server.http.identity import OidcOptions
+    from discreet.server.postgres import PostgresFront
 
 __all__ = ["serve"]
 
@@ -172,7 +173,42 @@ async def _run(  # noqa: PLR0913
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, setattr, server, "should_exit", True)  # noqa: FBT003
-    await server.serve([http])
+    front = None if wire is None else await _start_wire(settings, desks, wire, on_status)
+    try:
+        await server.serve([http])
+    finally:
+        if front is not None:
+            await front.stop()
+
+
+async def _start_wire(
+    settings: Settings, desks: Mapping[str, Desk], wire: socket.socket, on_status: Status
+) -> PostgresFront:
+    from discreet import noise
+    from discreet.server.postgres import ALPN, Limits, PostgresFront, Terms, encrypting
+    from discreet.server.postgres.catalogue import Catalogue
+
+    options = settings.postgres
+    assert options is not None
+    allow_files(settings.http.connections + options.connections)
+    encryption = None
+    if options.certificate is not None and options.private_key is not None:
+        certificates = Certificates(options.certificate, options.private_key, on_status=on_status, protocols=(ALPN,))
+        encryption = encrypting(certificates, options.certificate)
+    defaults = {
+        name: {f"discreet.{key}": str(value) for key, value in each.model_dump(exclude_none=True).items()}
+        for name, each in settings.accounts.items()
+    }
+    terms = Terms(noise.secret, encryption, insecure=encryption is None, defaults=defaults)
+    catalogues = {name: Catalogue(name, desk.policy, "") for name, desk in desks.items()}
+
+    def catalogue(database: str, account: str) -> Catalogue:
+        return catalogues.get(database, next(iter(catalogues.values()))).for_role(account)
+
+    limits = Limits(options.connections)
+    front = PostgresFront(desks, terms, catalogue=catalogue, limits=limits, on_status=on_status)
+    await front.start(wire)
+    return front
 
 
 def _oidc(settings: Settings) -> OidcOptions | None:

@@ -1,0 +1,1 @@
+"""The statements of a session: what they ask, read from text."""
