@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from discreet.ledger import open_ledger
+from discreet.policy import load_policy
 from discreet.privacy import Loss, pure, to_json
-from discreet.query import Release
+from discreet.query import Release, make_plan
 
 POLICY = """
 version = "1"
@@ -48,6 +50,7 @@ class Place:
     home: Path
     tokens: dict[str, str] = field(default_factory=dict[str, str])
     port: int = 0
+    wire: int = 0
 
     def make(self) -> Place:
         (self.home / "visits.toml").write_text(POLICY)
@@ -67,16 +70,17 @@ class Place:
                 token = ledger.grant(account, pure(30))
                 assert token is not None
                 self.tokens[account] = token
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        with socket.socket() as one, socket.socket() as other:
+            for each in (one, other):
+                each.bind(("127.0.0.1", 0))
+            self.port, self.wire = one.getsockname()[1], other.getsockname()[1]
         return self
 
     def start(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "discreet.cli", "serve", "visits.toml", "--data", "visits.parquet"),
-                *("--ledger", "ledger", "--http", f"127.0.0.1:{self.port}"),
+                *("--ledger", "ledger", "--http", f"127.0.0.1:{self.port}", "--postgres", f":{self.wire}"),
             ],
             cwd=self.home,
             stderr=subprocess.PIPE,
@@ -89,6 +93,14 @@ class Place:
         raise AssertionError(process.wait())
 
 
+QUERY = "SELECT region, SUM(cost) AS s FROM visits WHERE cost < {} GROUP BY region"
+
+
+def question(chance: random.Random) -> tuple[int, str]:
+    """The number in a query, and its spend."""
+    return chance.randrange(30), f"0.{chance.randrange(1, 100):03}"
+
+
 @dataclass
 class Clients:
     """Threads that ask until they are stopped, and what was answered to each account."""
@@ -96,12 +108,16 @@ class Clients:
     place: Place
     seed: int
     answered: dict[tuple[str, str], bytes] = field(default_factory=dict[tuple[str, str], bytes])
+    rows: dict[tuple[str, int, str], list[Any]] = field(default_factory=dict[tuple[str, int, str], list[Any]])
     wrong: list[str] = field(default_factory=list[str])
     statuses: Counter[int] = field(default_factory=Counter[int])
     stopped: bool = False
 
     def run(self, number: int) -> None:
         chance, account = random.Random(f"{self.seed} {number}"), ACCOUNTS[number % len(ACCOUNTS)]
+        if number % 2:
+            self.run_wire(account, chance)
+            return
         auth = (account, self.place.tokens[account])
         while not self.stopped:
             try:
@@ -111,22 +127,60 @@ class Clients:
             except httpx2.HTTPError:
                 time.sleep(0.2)
 
+    def run_wire(self, account: str, chance: random.Random) -> None:
+        token = self.place.tokens[account]
+        where = (
+            f"host=127.0.0.1 port={self.place.wire} dbname=visits user={account} password={token} connect_timeout=30"
+        )
+        while not self.stopped:
+            try:
+                with psycopg.connect(where, autocommit=True) as connection:
+                    while not self.stopped:
+                        self.ask_wire(connection, account, chance)
+            except psycopg.OperationalError:
+                time.sleep(0.2)
+
+    def ask_wire(self, connection: psycopg.Connection[Any], account: str, chance: random.Random) -> None:
+        most, epsilon = question(chance)
+        try:
+            connection.execute(f"SET discreet.epsilon = {epsilon}")  # pyright: ignore[reportArgumentType]
+            rows = connection.execute(QUERY.format(most)).fetchall()  # pyright: ignore[reportArgumentType]
+        except psycopg.OperationalError:
+            raise
+        except psycopg.Error as error:
+            if error.sqlstate != "53400":
+                self.wrong.append(f"{error.sqlstate} {error}")
+            return
+        self.statuses[200] += 1
+        name = account, most, epsilon
+        if self.rows.setdefault(name, rows) != rows:
+            self.wrong.append(f"{name} was answered in two ways")
+
     def ask(self, client: httpx2.Client, account: str, chance: random.Random) -> None:
-        spend = {"epsilon": f"0.{chance.randrange(1, 100):03}"}
-        body = {
-            "query": f"SELECT region, SUM(cost) AS s FROM visits WHERE cost < {chance.randrange(30)} GROUP BY region",
-            "spend": spend,
-            "max_price": spend,
-        }
+        most, epsilon = question(chance)
+        spend = {"epsilon": epsilon}
+        body = {"query": QUERY.format(most), "spend": spend, "max_price": spend}
         key = f"{account}-{chance.getrandbits(64):x}"
         response = client.post("/v1/answers", json=body, headers={"Idempotency-Key": key})
         self.statuses[response.status_code] += 1
         if response.status_code == 200:
+            rows = [tuple(row) for row in response.json()["rows"]]
+            if self.rows.setdefault((account, most, epsilon), rows) != rows:
+                self.wrong.append(f"{account} was answered in two ways")
             name = account, response.headers["discreet-answer"]
             if self.answered.setdefault(name, response.content) != response.content:
                 self.wrong.append(f"{name} was answered in two ways")
         elif response.status_code not in {402, 409, 429}:
             self.wrong.append(f"{response.status_code} {response.text}")
+
+
+def with_plans(clients: Clients) -> dict[tuple[str, str], list[Any]]:
+    """What was answered, by the accounts and the hashes of plans."""
+    policy = load_policy(clients.place.home / "visits.toml")
+    return {
+        (account, make_plan(QUERY.format(most), policy, pure(spend)).hash(policy)): rows
+        for (account, most, spend), rows in clients.rows.items()
+    }
 
 
 def epsilon(loss: Loss) -> Fraction:
@@ -149,6 +203,11 @@ def check(place: Place, clients: Clients) -> None:
             mine = [each.loss for each in entries if each.kind == "reserve" and each.account == account]
             assert sum(epsilon(each) for each in mine if each is not None) <= 30, state
         accounts = {account: ledger.admit(account) for account in ACCOUNTS}
+        planned = with_plans(clients)
+        for (account, plan), rows in planned.items():
+            stored = accounts[account].find(plan)
+            assert stored is not None, f"an answer to {account} is lost"
+            assert [tuple(row.values()) for row in Release.from_bytes(stored.payload).to_arrow().to_pylist()] == rows
         for (account, plan), content in clients.answered.items():
             stored = accounts[account].find(plan)
             assert stored is not None, f"an answer to {account} is lost"

@@ -92,6 +92,9 @@ class CheckedQuery:
     bias: tuple[BiasPlan, ...] = ()
     cap: CapChoice | None = None
     _one_row: list[Answer] = field(default_factory=list[Answer], init=False, compare=False, repr=False)
+    _errors: dict[tuple[str, float], float | None] = field(
+        default_factory=dict[tuple[str, float], "float | None"], init=False, compare=False, repr=False
+    )
 
     def __repr__(self) -> str:
         tables = dict.fromkeys(table for level in self.levels for table in level.bounded.tables)
@@ -223,6 +226,14 @@ class CheckedQuery:
         to first order, which is too little where the noise is as large as a count. Raises `ParameterError` without a
         spend.
         """
+        key = column, level
+        if not isinstance(level, float):  # pyright: ignore[reportUnnecessaryIsInstance] - to be refused in words
+            return self._error(column, level)
+        if key not in self._errors:
+            self._errors[key] = self._error(column, level)
+        return self._errors[key]
+
+    def _error(self, column: str, level: float) -> float | None:
         if self.loss is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
         if self.cap is not None and self.cap.chosen is None:
