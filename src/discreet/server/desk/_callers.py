@@ -69,12 +69,15 @@ class OwnerSignIns:
 
     state: State
 
-    def new_code(self) -> str:
-        """A code that is good once, for 15 minutes."""
-        return self._new("code", _CODE_SECONDS)
+    def new_code(self, code: str | None = None) -> str:
+        """A code that is good once, for 15 minutes: a new one, or that of another desk of the same owner."""
+        return self._new("code", _CODE_SECONDS, code)
 
-    def exchange(self, code: str) -> str:
-        """A token for the owner, good for 12 hours. Raises `Refusal` for a code that is not, or no longer, good."""
+    def exchange(self, code: str, token: str | None = None) -> str:
+        """A token for the owner, good for 12 hours: a new one, or that of another desk of the same owner.
+
+        Raises `Refusal` for a code that is not, or no longer, good.
+        """
         with self.state.transaction() as connection:
             used = connection.execute(
                 "DELETE FROM sign_ins WHERE secret_sha256 = ? AND kind = 'code' AND until > ? RETURNING 1",
@@ -82,7 +85,7 @@ class OwnerSignIns:
             ).fetchone()
         if used is None:
             raise Refusal("sign-in", "this code is not good, or was used: start the server again for a new one")
-        return self._new("token", _TOKEN_SECONDS)
+        return self._new("token", _TOKEN_SECONDS, token)
 
     def is_owner(self, token: str) -> bool:
         """Whether a token is the owner's, and still good."""
@@ -106,12 +109,12 @@ class OwnerSignIns:
             ).fetchone()
         return row is not None and hmac.compare_digest(row[0], _hashed(secret))
 
-    def _new(self, kind: str, seconds: float) -> str:
-        secret = noise.secret(24).hex()
+    def _new(self, kind: str, seconds: float, secret: str | None = None) -> str:
+        secret = secret or noise.secret(24).hex()
         with self.state.transaction() as connection:
             connection.execute("DELETE FROM sign_ins WHERE until <= ?", (time.time(),))
             row = (_hashed(secret), kind, time.time() + seconds)
-            connection.execute("INSERT INTO sign_ins VALUES (?, ?, ?)", row)
+            connection.execute("INSERT OR REPLACE INTO sign_ins VALUES (?, ?, ?)", row)
         return secret
 
 

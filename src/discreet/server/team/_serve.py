@@ -226,7 +226,9 @@ def _announce(
     on_status(f"the HTTP API is at {scheme}://{_address(http)}/v1")
     if wire is not None:
         on_status(f"PostgreSQL clients connect to {_address(wire)}")
-    code = next(iter(desks.values())).owner_sign_ins.new_code()
+    code: str | None = None
+    for desk in desks.values():
+        code = desk.owner_sign_ins.new_code(code)
     on_status(f"the owner signs in once, within 15 minutes, by the code {code}")
 
 
