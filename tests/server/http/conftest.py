@@ -73,17 +73,3 @@ def serve() -> Iterator[Callable[..., AsgiServer]]:
     yield start
     for each in running:
         each.stop()
-
-
-@pytest.fixture
-def client_of() -> Iterator[Callable[..., Client]]:
-    """Makes clients of an application over several desks."""
-    clients: list[Client] = []
-
-    def make(**desks: Any) -> Client:
-        clients.append(Client(create_app(desks)))
-        return clients[-1]
-
-    yield make
-    for each in clients:
-        each.close()
