@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field
 
 from discreet import noise
+from discreet.errors import SignInRefused
 from discreet.ledger import AccountLedger, LedgerAudit, OwnedLedger, Role
 from discreet.server.desk._refusals import Refusal
 from discreet.server.desk._state import State
@@ -24,11 +25,15 @@ _METRICS_SECONDS = 366 * 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An account that has signed in, with its side of the ledger. The owner's has the name ``""``."""
+    """An account that has signed in, with its side of the ledger. The owner's has the name ``""``.
+
+    `token_sha256` is the hash of the token that the account had then: with another one it has to sign in again.
+    """
 
     account: str
     role: Role
     ledger: AccountLedger | LedgerAudit | OwnedLedger = field(repr=False)
+    token_sha256: str | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -58,9 +63,16 @@ class Caller:
 
 
 def caller_of(ledger: OwnedLedger, account: str, token: str | None) -> Caller:
-    """The caller with an account and its token. Raises `SignInRefused`, in like time, for whatever is not both."""
+    """The caller with an account and its token. Raises `SignInRefused`, in like time, for whatever is not both.
+
+    An account without a token is for whoever may open the ledger, which is nobody who comes to the desk.
+    """
+    held = ledger.account_named(account)
     admitted = ledger.open_as(account, token)
-    return Caller(account, "analyst" if isinstance(admitted, AccountLedger) else "auditor", admitted)
+    if held is None or held.token_sha256 is None:
+        raise SignInRefused(f"the account {account!r} has no token, and may not be used from elsewhere")
+    role = "analyst" if isinstance(admitted, AccountLedger) else "auditor"
+    return Caller(account, role, admitted, held.token_sha256)
 
 
 @dataclass(frozen=True, slots=True)
