@@ -65,7 +65,8 @@ class Planner:
 
     def plan(self, ask: Ask) -> Planned:
         """A question's plan. Raises what `Session.prepare` raises, and `ParameterError` for targets out of reach."""
-        return self._plans.get(ask, lambda: self._plan(ask))
+        planned = self._plans.peek(ask) or self._plan(ask)
+        return planned if _reads_public(planned.plan) else self._plans.get(ask, lambda: planned)
 
     def _plan(self, ask: Ask) -> Planned:
         assume = None if ask.rows is None else {"rows": ask.rows}
@@ -89,7 +90,9 @@ class Planner:
             text = in_dialect(ask.query, ask.dialect, self._policy)
             return self._session.plan(text, bias=ask.bias)
 
-        return self._bares.get((ask.query, ask.dialect, ask.bias), make)
+        key = (ask.query, ask.dialect, ask.bias)
+        bare = self._bares.peek(key) or make()
+        return bare if _reads_public(bare) else self._bares.get(key, lambda: bare)
 
     def _prepared(self, ask: Ask, spend: Loss) -> Prepared[Release]:
         """What `Session.prepare` makes of a query and a spend, from the plan without one where that is the same."""
@@ -104,3 +107,9 @@ class Planner:
 
     def _question(self, plan: Plan) -> str:
         return question_of_plan(plan, self._digest, self._policy.version)
+
+
+def _reads_public(plan: Plan) -> bool:
+    """Whether the plan has groups or rows of public tables, which may change: it is made anew each time."""
+    read = any(key.public is not None for level in plan.all_levels for key in level.bounded.keys)
+    return read or bool(getattr(plan, "tables", ()))
