@@ -1,6 +1,6 @@
 """Generated requests against the API, as each role and as nobody: no failure of the server, no contract broken.
 
-    python bench/hostile_api.py [--examples 50] [--workers 2]
+    python bench/hostile_api.py [--examples 50] [--workers 1]
 
 Makes an environment of its own for schemathesis, starts a server on the demo's visits, and lets schemathesis send what
 the OpenAPI document allows and what it does not: `--examples` for each operation and role. Ends with the number of
@@ -58,7 +58,7 @@ def basic(account: str, token: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--examples", type=int, default=50)
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
