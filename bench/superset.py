@@ -5,8 +5,8 @@
 The server has the demo's visits and a table of claims with dates, and one account, whose questions spend 0.1 each by
 its settings. Superset is in an environment of its own, its metadata in SQLite; it connects by psycopg2, makes the
 datasets (one of them virtual) and the charts, and asks for each by its REST API. Charges are those that the ledger's
-file has after the server has ended. Ends with 1 if a request fails, an answer has no rows, or a chart was charged but
-once. `--texts` writes what Superset sent.
+file has after the server has ended. Ends with 1 if a request fails, an answer has no rows, or a chart is not charged
+by its first refresh alone. `--texts` writes what Superset sent.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from discreet.privacy import approx, in_words
 from peering import asked, install, python_of
 
 SPEND = "0.1"
+GOOD = (200, 201)
+FREE = approx(0, 0)
 CLAIMS = """
 [tables.claims]
 unit = "person"
@@ -85,13 +87,11 @@ class Server:
 
 
 def charges(ledger: Path) -> list[Any]:
-    """The charges of the ledger, oldest first."""
+    """The charges of the ledger, oldest first; free questions, such as which keys there are, are none."""
     with open_ledger(ledger) as opened:
-        return [entry for entry in opened.entries() if entry.kind == "reserve"]
-
-
-def wrong_steps(answer: dict[str, Any]) -> list[str]:
-    return [f"{step}: {status} {error}" for step, status, error in answer["steps"] if status not in (200, 201)]
+        reserved = [entry for entry in opened.entries() if entry.kind == "reserve"]
+    before = [None, *(entry.spent for entry in reserved)]
+    return [entry for entry, spent in zip(reserved, before, strict=False) if entry.spent not in (spent, FREE)]
 
 
 def main() -> int:
@@ -123,17 +123,24 @@ def main() -> int:
 
 
 def report(answer: dict[str, Any], entries: list[Any], seconds: float) -> int:
-    wrong = wrong_steps(answer)
-    print(f"Superset {answer['version']}: {len(answer['steps'])} requests before the charts, {len(wrong)} failed")
-    for kind, refreshes in answer["charts"].items():
-        good = [each for each in refreshes if each["status"] == 200 and each["rows"] and not each["error"]]
-        distinct = {str(each["data"]) for each in refreshes}
-        print(f"  {kind:24} {len(good)} of {len(refreshes)} with rows ({refreshes[0]['rows']}), {len(distinct)} answers")
-        print("    " + " ".join(refreshes[0]["query"].split()))
+    wrong = [f"{step}: {status} {error}" for step, status, error in answer["steps"] if status not in GOOD]
+    print(f"Superset {answer['version']}: {len(answer['steps'])} requests beside the charts' data, {len(wrong)} failed")
+    for kind, chart in answer["charts"].items():
+        refreshes, (first, others) = chart["refreshes"], chart["charges"]
+        good = [each for each in refreshes if each["status"] in GOOD and each["rows"] and not each["error"]]
+        answers = {str(each["data"]) for each in refreshes}
+        print(
+            f"  {kind:23} {len(good)} of {len(refreshes)} refreshes with {refreshes[0]['rows']} rows, "
+            f"{len(answers)} distinct, charges {first} + {others}"
+        )
         wrong += [f"{kind}: {each['status']} {each['error']}" for each in refreshes if each not in good]
-    plans = {entry.plan_hash for entry in entries}
-    print(f"charges: {len(entries)}, of {len(plans)} plans; spent {in_words(entries[-1].spent) if entries else 'nothing'}")
-    print(f"{seconds:.0f} s")
+        if (first, others) != (1, 0):
+            wrong.append(f"{kind}: charged {first} by the first refresh and {others} by the others")
+    print(f"the ledger: {len(entries)} charges, one of SQL Lab, for {len({each.plan_hash for each in entries})} plans")
+    if entries:
+        print(f"spent: {in_words(entries[-1].spent)}; {seconds:.0f} s in all")
+    if len(entries) != len(answer["charts"]) + 1:
+        wrong.append(f"{len(entries)} charges in the ledger")
     for line in dict.fromkeys(wrong):
         print(f"wrong: {line}")
     return bool(wrong)
