@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import itertools
 import random
 import re
 import subprocess
@@ -33,7 +34,6 @@ from peering import asked, install, python_of
 
 SPEND = "0.1"
 GOOD = (200, 201)
-FREE = approx(0, 0)
 CLAIMS = """
 [tables.claims]
 unit = "person"
@@ -89,9 +89,8 @@ class Server:
 def charges(ledger: Path) -> list[Any]:
     """The charges of the ledger, oldest first; free questions, such as which keys there are, are none."""
     with open_ledger(ledger) as opened:
-        reserved = [entry for entry in opened.entries() if entry.kind == "reserve"]
-    before = [None, *(entry.spent for entry in reserved)]
-    return [entry for entry, spent in zip(reserved, before, strict=False) if entry.spent not in (spent, FREE)]
+        entries = list(opened.entries())
+    return [now for before, now in itertools.pairwise(entries) if now.kind == "reserve" and now.spent != before.spent]
 
 
 def main() -> int:
