@@ -99,7 +99,7 @@ def record_texts() -> list[str]:
     def _(**passed: Any) -> None:
         if passed["conn"].dialect.name == "postgresql":
             cursor, statement, parameters = passed["cursor"], passed["statement"], passed["parameters"]
-            texts.append(cursor.mogrify(statement, parameters or None).decode())
+            texts.append(cursor.mogrify(statement, parameters).decode())
 
     return texts
 
