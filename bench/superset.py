@@ -130,9 +130,11 @@ def report(answer: dict[str, Any], entries: list[Any], seconds: float) -> int:
         answers = {str(each["data"]) for each in refreshes}
         print(
             f"  {kind:23} {len(good)} of {len(refreshes)} refreshes with {refreshes[0]['rows']} rows, "
-            f"{len(answers)} distinct, charges {first} + {others}"
+            f"{len(answers)} distinct; {chart['sent']} queries sent, charges {first} + {others}"
         )
         wrong += [f"{kind}: {each['status']} {each['error']}" for each in refreshes if each not in good]
+        if chart["sent"] != len(refreshes) or len(answers) != 1:
+            wrong.append(f"{kind}: {chart['sent']} queries were sent for {len(answers)} answers")
         if (first, others) != (1, 0):
             wrong.append(f"{kind}: charged {first} by the first refresh and {others} by the others")
     print(f"the ledger: {len(entries)} charges, one of SQL Lab, for {len({each.plan_hash for each in entries})} plans")
