@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from discreet.errors import EventRefused, ParameterError, SignInRefused
+import sqlalchemy as sa
+
+from discreet.errors import EventRefused, LedgerError, ParameterError, SignInRefused
 from discreet.ledger._accounts import AccountLedger, checked_name
 from discreet.ledger._auditor import LedgerAudit
 from discreet.ledger._protocol import Entry, Stored
 from discreet.ledger.crypto._scram import scram_verifier
 from discreet.ledger.log import _rows
 from discreet.ledger.log._chain import entry
+from discreet.ledger.log._commitments import Row
 from discreet.ledger.log._store import LedgerStore, LedgerTransaction
 from discreet.ledger.state._account import OWNER_ACCOUNT, PERIODS, Account, Period
 from discreet.ledger.state._arithmetic import charge, from_numbers, limit, more, numbers
@@ -104,11 +107,18 @@ class OwnedLedger(LedgerAudit, AccountLedger):
     def stored_after(self, seq: int, count: int) -> list[tuple[Entry, bytes]]:
         """The entries of releases with a number above `seq`, the first `count` of them, each with what was stored.
 
-        For an index of answers. Costs nothing, and opens what is encrypted.
+        For an index of answers: of one that is damaged, nothing. Costs nothing, and opens what is encrypted.
         """
+
+        def stored(connection: sa.Connection, row: Row) -> bytes:
+            try:
+                return self._store.release(connection, row)
+            except LedgerError:
+                return b""
+
         with self._store.database.transaction(write=False) as connection:
             rows = _rows.releases_after(connection, seq, count, self._where)
-            return [(entry(self._store.facts, row, self._where), self._store.release(connection, row)) for row in rows]
+            return [(entry(self._store.facts, row, self._where), stored(connection, row)) for row in rows]
 
     def grant(  # noqa: PLR0913
         self,

@@ -11,6 +11,7 @@ import pytest
 
 from discreet.privacy import pure
 from discreet.query import Release
+from discreet.server.http._app import create_app
 from discreet.server.http._problems import STATUSES
 
 QUERY = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
@@ -241,3 +242,16 @@ def test_what_fails_within_is_not_told(ask: Any, ada: Any, team: Any, monkeypatc
     assert response.status_code == 500
     assert "secret" not in response.text
     assert pure(10) == team.desk.sign_in("ada", ada[1]).ledger.budget
+
+
+def test_one_code_signs_the_owner_in_at_all_sources(team: Any, sharing: Any, client_of: Any) -> None:
+    code = team.desk.owner_sign_ins.new_code()
+    assert sharing.desk.owner_sign_ins.new_code(code) == code
+    client = client_of(create_app({"one": team.desk, "other": sharing.desk}))
+    token = client("POST", "/owner/sign-in", json={"code": code}).json()["token"]
+    for source in ("one", "other"):
+        answer = client("GET", f"/accounts?source={source}", headers={"Authorization": f"Bearer {token}"})
+        assert [each["name"] for each in answer.json()["accounts"]] == ["", "ada", "ben", "officer"]
+    problem(client("POST", "/owner/sign-in", json={"code": code}), "sign-in")
+    problem(client("GET", "/accounts", headers={"Authorization": f"Bearer {token}"}), "unknown")
+    client.close()

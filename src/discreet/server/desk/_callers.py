@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass, field
 
 from discreet import noise
+from discreet.errors import SignInRefused
 from discreet.ledger import AccountLedger, LedgerAudit, OwnedLedger, Role
 from discreet.server.desk._refusals import Refusal
 from discreet.server.desk._state import State
@@ -24,11 +25,15 @@ _METRICS_SECONDS = 366 * 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An account that has signed in, with its side of the ledger. The owner's has the name ``""``."""
+    """An account that has signed in, with its side of the ledger. The owner's has the name ``""``.
+
+    `token_sha256` is the hash of the token that the account had then: with another one it has to sign in again.
+    """
 
     account: str
     role: Role
     ledger: AccountLedger | LedgerAudit | OwnedLedger = field(repr=False)
+    token_sha256: str | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -58,9 +63,16 @@ class Caller:
 
 
 def caller_of(ledger: OwnedLedger, account: str, token: str | None) -> Caller:
-    """The caller with an account and its token. Raises `SignInRefused`, in like time, for whatever is not both."""
+    """The caller with an account and its token. Raises `SignInRefused`, in like time, for whatever is not both.
+
+    An account without a token is for whoever may open the ledger, which is nobody who comes to the desk.
+    """
+    held = ledger.account_named(account)
     admitted = ledger.open_as(account, token)
-    return Caller(account, "analyst" if isinstance(admitted, AccountLedger) else "auditor", admitted)
+    if held is None or held.token_sha256 is None:
+        raise SignInRefused(f"the account {account!r} has no token, and may not be used from elsewhere")
+    role = "analyst" if isinstance(admitted, AccountLedger) else "auditor"
+    return Caller(account, role, admitted, held.token_sha256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +81,15 @@ class OwnerSignIns:
 
     state: State
 
-    def new_code(self) -> str:
-        """A code that is good once, for 15 minutes."""
-        return self._new("code", _CODE_SECONDS)
+    def new_code(self, code: str | None = None) -> str:
+        """A code that is good once, for 15 minutes: a new one, or that of another desk of the same owner."""
+        return self._new("code", _CODE_SECONDS, code)
 
-    def exchange(self, code: str) -> str:
-        """A token for the owner, good for 12 hours. Raises `Refusal` for a code that is not, or no longer, good."""
+    def exchange(self, code: str, token: str | None = None) -> str:
+        """A token for the owner, good for 12 hours: a new one, or that of another desk of the same owner.
+
+        Raises `Refusal` for a code that is not, or no longer, good.
+        """
         with self.state.transaction() as connection:
             used = connection.execute(
                 "DELETE FROM sign_ins WHERE secret_sha256 = ? AND kind = 'code' AND until > ? RETURNING 1",
@@ -82,7 +97,7 @@ class OwnerSignIns:
             ).fetchone()
         if used is None:
             raise Refusal("sign-in", "this code is not good, or was used: start the server again for a new one")
-        return self._new("token", _TOKEN_SECONDS)
+        return self._new("token", _TOKEN_SECONDS, token)
 
     def is_owner(self, token: str) -> bool:
         """Whether a token is the owner's, and still good."""
@@ -106,12 +121,12 @@ class OwnerSignIns:
             ).fetchone()
         return row is not None and hmac.compare_digest(row[0], _hashed(secret))
 
-    def _new(self, kind: str, seconds: float) -> str:
-        secret = noise.secret(24).hex()
+    def _new(self, kind: str, seconds: float, secret: str | None = None) -> str:
+        secret = secret or noise.secret(24).hex()
         with self.state.transaction() as connection:
             connection.execute("DELETE FROM sign_ins WHERE until <= ?", (time.time(),))
             row = (_hashed(secret), kind, time.time() + seconds)
-            connection.execute("INSERT INTO sign_ins VALUES (?, ?, ?)", row)
+            connection.execute("INSERT OR REPLACE INTO sign_ins VALUES (?, ?, ?)", row)
         return secret
 
 

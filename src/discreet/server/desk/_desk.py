@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self, cast
 
 from discreet.engines import Engine, open_engine
-from discreet.errors import DiscreetError, LedgerError
+from discreet.errors import DiscreetError, LedgerError, SignInRefused
 from discreet.ledger import AccountLedger, Check, LedgerAudit, LoggedCharge, OwnedLedger, verify_release
 from discreet.policy import Policy
 from discreet.privacy import Loss, in_words
@@ -135,9 +135,9 @@ class Desk:
             if held is None or _is_revoked(held):
                 raise Refusal("sign-in", "there is no such account here: ask the owner of the data for one")
             if held.role == "auditor":
-                caller = Caller(account, "auditor", self._ledger.audit())
+                caller = Caller(account, "auditor", self._ledger.audit(), held.token_sha256)
             else:
-                caller = Caller(account, "analyst", self._ledger.admit(account))
+                caller = Caller(account, "analyst", self._ledger.admit(account), held.token_sha256)
         self._note_sign_in(account, by, credential)
         return caller
 
@@ -148,6 +148,11 @@ class Desk:
                 raise Refusal("sign-in", "this is no token of the owner's, or it has ended: sign in by a new code")
         self._note_sign_in("", "owner", token)
         return Caller("", "owner", self._ledger)
+
+    def check(self, caller: Caller) -> None:
+        """Raise `Refusal` ("sign-in") if the account is gone, or has had another token since it signed in."""
+        with self._asked(caller):
+            pass
 
     def refuse(self, account: str, asked: Act, kind: Kind, reason: str | None = None) -> None:
         """Log and count what a front has refused by itself. `reason` is one of few words of the front's."""
@@ -183,7 +188,7 @@ class Desk:
 
         Without `earlier`, the other answers are not looked up. Raises `Refusal` for what is not supported.
         """
-        with self._refusing("plan", caller.account):
+        with self._asked(caller, "plan"):
             planned = self._planner.plan(ask)
             quote = self._quoted(caller, planned, earlier=earlier)
         self.log.append("plan", caller.account, plan=quote.id)
@@ -229,7 +234,7 @@ class Desk:
 
     def quote_all(self, caller: Caller, asks: Sequence[Ask]) -> Basket:
         """One plan of several questions: what each would cost, and all of them, each once. Costs nothing."""
-        with self._refusing("plan", caller.account):
+        with self._asked(caller, "plan"):
             basket = self._basket(caller, asks)
         self.log.append("plan", caller.account, questions=len(asks))
         return basket
@@ -248,13 +253,21 @@ class Desk:
         They are charged one by one, and each can be had again by itself for free. If one fails nevertheless, those
         before it stay paid, and asking for all again, by the same `key`, pays for the rest alone.
         """
-        with self._refusing("refusal", caller.account):
+        with self._asked(caller):
             basket = self._basket(caller, asks)
+            for ask, quote in zip(asks, basket.quotes, strict=True):
+                if quote.id is None and not self._indexed(caller, self._planner.plan(ask)):
+                    raise _no_answer_yet()
             if basket.price is not None:
                 _check_price(basket.price, max_price)
                 remaining = caller.spending.remaining
                 if not basket.price.fits(remaining):
                     words = f"these answers cost {in_words(basket.price)}, and {in_words(remaining)} is left"
+                    raise Refusal("budget", f"{words}; nothing was spent: ask fewer, or at less", price=basket.price)
+                if not basket.price.fits(self._ledger.remaining):
+                    words = (
+                        f"these answers cost {in_words(basket.price)}, more than is left of the budget that all share"
+                    )
                     raise Refusal("budget", f"{words}; nothing was spent: ask fewer, or at less", price=basket.price)
         ticket = ticket or Ticket()
         return [
@@ -286,7 +299,7 @@ class Desk:
 
     def answer_by_id(self, caller: Caller, plan_hash: str) -> Answered:
         """An answer that the account has, or that the shelf holds. Raises `Refusal` ("unknown") if there is none."""
-        with self._refusing("refusal", caller.account):
+        with self._asked(caller):
             return self._counted(self._named(caller, plan_hash))
 
     def _named(self, caller: Caller, plan_hash: str) -> Answered:
@@ -297,9 +310,16 @@ class Desk:
             raise Refusal("unknown", "this account has no answer of this name: ask the question itself")
         return _restored(plan_hash, stored.payload, "shelf" if own is None else "repeat")
 
+    def is_answering(self, caller: Caller, plan_hash: str) -> bool:
+        """Whether a question of this account is being answered now, by whichever process of the server."""
+        return self._flights.is_taken(self._flight(caller, plan_hash))
+
+    def _flight(self, caller: Caller, plan_hash: str) -> str:
+        return plan_hash if self.shelf_is_shared else f"{caller.account} {plan_hash}"
+
     def rehearse(self, caller: Caller, ask: Ask) -> Answered:
         """The answer to a question on made-up rows drawn from the policy alone; free, unsigned, and marked as such."""
-        with self._refusing("refusal", caller.account):
+        with self._asked(caller):
             planned = self._planner.plan(ask)
             if planned.prepared is None:
                 raise Refusal("parameter", "a rehearsal needs a spend, which says how much noise there is; it is free")
@@ -322,13 +342,13 @@ class Desk:
 
     def budget(self, caller: Caller) -> Budget:
         """What the account has, or for the owner and auditors the whole."""
-        with self._refusing("refusal", caller.account):
+        with self._asked(caller):
             state = caller.ledger.state() if isinstance(caller.ledger, AccountLedger) else caller.audit.total
             return Budget(state.cap, state.spent, state.remaining)
 
     def history(self, caller: Caller, count: int = 100) -> list[LoggedCharge]:
         """The newest charges with their questions: of the account, or for the owner and auditors of all."""
-        with self._refusing("refusal", caller.account):
+        with self._asked(caller):
             return caller.ledger.log(count)
 
     def verify(self, caller: Caller, file: ReleaseFile) -> list[Check]:
@@ -336,20 +356,20 @@ class Desk:
 
         For auditors and the owner its charge is looked up as well. Costs nothing.
         """
-        with self._refusing("refusal", caller.account):
+        with self._asked(caller):
             ledger = caller.ledger if isinstance(caller.ledger, LedgerAudit) else None
             return list(verify_release(file, self.public_key, ledger))
 
     def shelf(self, caller: Caller, count: int = 100) -> list[LoggedCharge]:
         """The newest charges of all accounts whose answers are free for all. Raises `Refusal` where none are shared."""
-        with self._refusing("refusal", caller.account):
+        with self._asked(caller):
             if not self.shelf_is_shared:
                 raise Refusal("role", "answers are not shared here: the owner has left the shelf off")
             return [each for each in self._ledger.log(count) if each.answered]
 
     def request(self, caller: Caller, loss: Loss, reason: str) -> BudgetRequest:
         """Ask the owner for more budget."""
-        with self._refusing("request", caller.account):
+        with self._asked(caller, "request"):
             _ = caller.spending
             request = self.requests.add(caller.account, loss, reason)
         self.log.append("request", caller.account, request=request.number)
@@ -357,19 +377,19 @@ class Desk:
 
     def budget_requests(self, caller: Caller) -> Sequence[BudgetRequest]:
         """The newest requests: the account's own, or for the owner and auditors all."""
-        with self._refusing("refusal", caller.account):
+        with self._asked(caller):
             return self.requests.newest(caller.account if caller.role == "analyst" else None)
 
     @contextmanager
     def deciding(self, caller: Caller) -> Generator[OwnerDesk]:
         """What the owner may decide. Raises `Refusal` ("role") for anybody else."""
-        with self._refusing("refusal", caller.account):
+        with self._asked(caller):
             yield OwnerDesk(caller.owned, self.log, self.requests)
 
     @contextmanager
     def auditing(self, caller: Caller) -> Generator[AuditorDesk]:
         """What auditors and the owner may read. Raises `Refusal` ("role") for an analyst."""
-        with self._refusing("refusal", caller.account):
+        with self._asked(caller):
             yield AuditorDesk(caller.audit, self.log)
 
     def owner(self) -> OwnerDesk:
@@ -405,7 +425,7 @@ class Desk:
             if stored is not None:
                 return stored
             _check_price(price, None)
-        with self._flights.only(prepared.hash if self.shelf_is_shared else f"{caller.account} {prepared.hash}"):
+        with self._flights.only(self._flight(caller, prepared.hash)):
             if not prepared.fresh and (stored := self._stored(caller.spending, prepared)) is not None:
                 return stored
             if price is not None:
@@ -430,17 +450,16 @@ class Desk:
         """The newest answer to a question at whatever spend. Raises `Refusal` ("price") if there is none."""
         for each in self._indexed(caller, planned):
             return self._named(caller, each.plan)
-        raise Refusal(
-            "price",
-            "no answer to this question exists yet, and none may be bought without a spend: say what it may cost",
-        )
+        raise _no_answer_yet()
 
     def _indexed(self, caller: Caller, planned: Planned) -> Sequence[IndexedAnswer]:
         return self._index.newest(planned.question, None if self.shelf_is_shared else caller.account)
 
     def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
         def earlier(each: IndexedAnswer) -> EarlierAnswer:
-            errors = self._errors.get(each.plan, lambda: _largest_errors(self._named(caller, each.plan)))
+            errors = self._errors.get(
+                (each.plan, each.account), lambda: _largest_errors(self._named(caller, each.plan))
+            )
             return EarlierAnswer(each.plan, each.loss, each.at, errors, shared=each.account != caller.account)
 
         return earlier
@@ -450,6 +469,16 @@ class Desk:
             if self._rehearsal is None:
                 self._rehearsal = open_engine(made_up_tables(self.policy), self.policy)
             return self._rehearsal
+
+    @contextmanager
+    def _asked(self, caller: Caller, act: Act = "refusal") -> Generator[None]:
+        """As `_refusing`, for a caller whose account still has the token that it signed in with."""
+        with self._refusing(act, caller.account):
+            if caller.role != "owner":
+                held = self._ledger.account_named(caller.account)
+                if held is None or held.token_sha256 != caller.token_sha256:
+                    raise SignInRefused(f"the account {caller.account!r} has had another token since it signed in")
+            yield
 
     @contextmanager
     def _refusing(self, act: Act, account: str, *, probing: bool = False) -> Generator[None]:
@@ -514,6 +543,13 @@ def _is_revoked(account: Any) -> bool:
     A frozen account that was granted before there were SCRAM verifiers looks the same, and waits for `thaw`.
     """
     return account.frozen and account.token_sha256 is not None and account.scram is None
+
+
+def _no_answer_yet() -> Refusal:
+    return Refusal(
+        "price",
+        "no answer to this question exists yet, and none may be bought without a spend: say what it may cost",
+    )
 
 
 def _check_price(price: Loss, max_price: Loss | None) -> None:

@@ -56,6 +56,10 @@ class OwnerDesk:
     log: AuditLog
     requests: Requests
 
+    def names(self) -> frozenset[str]:
+        """The names of the accounts that there are."""
+        return frozenset(self.ledger.accounts)
+
     def grant(  # noqa: PLR0913
         self,
         name: str,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 __all__ = ["SingleFlight"]
+
+_RETRY_SECONDS = 0.01
 
 
 class SingleFlight:
@@ -45,14 +49,45 @@ class SingleFlight:
         if self._file is None:
             yield
             return
-        place = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7])
-        fcntl.lockf(self._file, fcntl.LOCK_EX, 1, place)
+        place = _place(name)
+        self._lock(place)
         try:
             yield
         finally:
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
 
+    def _lock(self, place: int) -> None:
+        """Wait for a byte of the file. A deadlock of processes is none here: no thread waits while it holds a byte."""
+        assert self._file is not None
+        while True:
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX, 1, place)
+            except OSError as error:
+                if error.errno != errno.EDEADLK:
+                    raise
+                time.sleep(_RETRY_SECONDS)
+            else:
+                return
+
+    def is_taken(self, name: str) -> bool:
+        """Whether somebody runs one of this name now, in this process or another."""
+        with self._guard:
+            if name in self._flights:
+                return True
+        if self._file is None:
+            return False
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(name))
+        except OSError:
+            return True
+        fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(name))
+        return False
+
     def close(self) -> None:
         """Give up the file."""
         if self._file is not None:
             os.close(self._file)
+
+
+def _place(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:7])

@@ -15,7 +15,7 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from discreet.errors import DiscreetError
-from discreet.server.desk import REFUSALS, Buckets, Caller, Desk, Refusal, refusal_of
+from discreet.server.desk import REFUSALS, Buckets, Caller, Desk, RecentlyUsed, Refusal, refusal_of
 from discreet.server.http._metrics import Metrics, count_requests
 from discreet.server.http._options import ApiOptions
 from discreet.server.http._pending import PendingAnswers
@@ -31,6 +31,9 @@ __all__ = ["Api", "create_app"]
 _T = TypeVar("_T")
 _PREFIX = "/v1"
 _THREADS = 64
+_AT_ONCE = 8
+"""Paid questions of one account that are answered at once; the others wait for their turn."""
+_MOST_BUYING = 10_000
 _MOST_EXCHANGES = 8
 _PROVIDER_SECONDS = 2.0
 _SAVE_SECONDS = 5.0
@@ -57,6 +60,8 @@ class Api:
         self.exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
         self.pending = PendingAnswers()
         self._threads = ThreadPoolExecutor(_THREADS, "desk")
+        self._buyers = ThreadPoolExecutor(_THREADS, "desk, paid")
+        self._buying = RecentlyUsed[asyncio.Semaphore](_MOST_BUYING)
         self._accounts = Buckets(options.account_rate, options.account_burst)
         self._addresses = Buckets(options.address_rate, options.address_burst)
 
@@ -65,7 +70,7 @@ class Api:
         if source is None and len(self.desks) == 1:
             return next(iter(self.desks.values()))
         if source is None or source not in self.desks:
-            raise Refusal("unknown", f"say which source: one of {', '.join(sorted(self.desks))}")
+            raise Refusal("unknown", "say which source: `GET /v1/sources` lists those at which you may ask")
         return self.desks[source]
 
     async def caller(self, request: Request, desk: Desk) -> Caller:
@@ -131,6 +136,12 @@ class Api:
         """Raise `Refusal` ("rate") where too many requests come from one address."""
         _check_rate(self._addresses, "" if request.client is None else request.client.host)
 
+    async def buy(self, caller: Caller, act: Callable[[], _T]) -> _T:
+        """Run something that may take long in a thread: no account has all of these, and no quick request waits."""
+        name = f"{caller.role} {caller.account}"
+        async with self._buying.get(name, lambda: asyncio.Semaphore(_AT_ONCE)):
+            return await asyncio.get_running_loop().run_in_executor(self._buyers, act)
+
     async def run(self, act: Callable[..., _T], *arguments: Any) -> _T:
         """Run something of a desk's in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: act(*arguments))
@@ -145,6 +156,7 @@ class Api:
         """Wait for what is being answered."""
         await self.pending.finish()
         self._threads.shutdown()
+        self._buyers.shutdown()
 
 
 def _identified(oidc: OidcOptions | None, home: Desk) -> tuple[Provider | None, CodeFlow | None, SignIns]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 
-from discreet.server.desk import Caller, Desk
+from discreet.server.desk import AuditorDesk, Caller, Desk, OwnerDesk, Refusal
 
-__all__ = ["ApiOf", "Asking", "AskingAt", "IdempotencyKey", "Level", "PreferHeader"]
+__all__ = ["ApiOf", "Asking", "AskingAt", "IdempotencyKey", "Level", "PreferHeader", "asking_at"]
+
+
+_T = TypeVar("_T")
 
 
 async def _api(request: Request) -> Any:
@@ -26,14 +30,41 @@ class Asking:
     def __init__(self, desk: Desk, caller: Caller) -> None:
         self.desk, self.caller = desk, caller
 
+    async def decide(self, api: Any, act: Callable[[OwnerDesk], _T]) -> _T:
+        """Decide something as the owner, in a thread. Raises `Refusal` ("role") for anybody else."""
+
+        def run() -> _T:
+            with self.desk.deciding(self.caller) as owner:
+                return act(owner)
+
+        return await api.run(run)
+
+    async def audit(self, api: Any, act: Callable[[AuditorDesk], _T]) -> _T:
+        """Read something as an auditor or the owner, in a thread. Raises `Refusal` ("role") for an analyst."""
+
+        def run() -> _T:
+            with self.desk.auditing(self.caller) as auditor:
+                return act(auditor)
+
+        return await api.run(run)
+
+
+async def asking_at(request: Request, api: Any, source: str | None) -> Asking:
+    """Who asks at a source. Requests for sources that there are not count too."""
+    try:
+        desk = api.desk(source)
+    except Refusal:
+        api.check_address(request)
+        raise
+    return Asking(desk, await api.caller(request, desk))
+
 
 async def _asking(
     request: Request,
     api: ApiOf,
     source: Annotated[str | None, Query(max_length=64, description="The source, where there are several.")] = None,
 ) -> Asking:
-    desk = api.desk(source)
-    return Asking(desk, await api.caller(request, desk))
+    return await asking_at(request, api, source)
 
 
 AskingAt = Annotated[Asking, Depends(_asking)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from discreet.server.desk import Refusal, Ticket
 
 __all__ = ["Pending", "PendingAnswers"]
 
-_MOST = 1_000
+_MOST, _MOST_OF_ONE = 1_000, 50
 _REMEMBERED_SECONDS = 600.0
 
 
@@ -40,17 +40,20 @@ class PendingAnswers:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def get(self, name: tuple[str, str, str]) -> Pending | None:
-        """What is pending under a source, an account and the hash of a plan."""
+        """What is pending, or ended not long ago, under a source, an account and the hash of a plan."""
+        self._forget()
         return self._all.get(name)
 
-    def start(self, name: tuple[str, str, str], answer: Callable[[Ticket], object]) -> Pending:
-        """Answer in a thread, unless that is going on already. Raises `Refusal` where too much is."""
+    def start(self, name: tuple[str, str, str], answer: Callable[[Ticket], Awaitable[object]]) -> Pending:
+        """Answer, unless that is going on already. Raises `Refusal` where too much is, of the account or of all."""
         self._forget()
         there = self._all.get(name)
         if there is not None and there.ended is None:
             return there
-        if len(self._all) >= _MOST:
+        going = [each for each, pending in self._all.items() if pending.ended is None]
+        if len(going) >= _MOST or sum(each[:2] == name[:2] for each in going) >= _MOST_OF_ONE:
             raise Refusal("rate", "too many questions are being answered now; ask again in a moment", wait=5)
+        self._all.pop(name, None)
         pending = self._all[name] = Pending(Ticket())
         task = asyncio.create_task(_run(pending, answer))
         self._tasks.add(task)
@@ -63,13 +66,16 @@ class PendingAnswers:
 
     def _forget(self) -> None:
         limit = time.monotonic() - _REMEMBERED_SECONDS
-        for name in [name for name, each in self._all.items() if each.ended is not None and each.ended < limit]:
-            del self._all[name]
+        ended = [name for name, each in self._all.items() if each.ended is not None]
+        spare = max(0, len(ended) - _MOST)
+        for place, name in enumerate(ended):
+            if place < spare or (self._all[name].ended or 0.0) < limit:
+                del self._all[name]
 
 
-async def _run(pending: Pending, answer: Callable[[Ticket], object]) -> None:
+async def _run(pending: Pending, answer: Callable[[Ticket], Awaitable[object]]) -> None:
     try:
-        await asyncio.to_thread(answer, pending.ticket)
+        await answer(pending.ticket)
     except Refusal as refusal:
         pending.refusal = refusal
     except Exception:  # noqa: BLE001 - it is told as what it is, a failure of the server

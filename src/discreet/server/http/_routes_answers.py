@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 
 from discreet.privacy import Loss
 from discreet.server.desk import Answered, Refusal, Ticket
-from discreet.server.http._asking import ApiOf, Asking, AskingAt, IdempotencyKey, Level, PreferHeader
+from discreet.server.http._asking import ApiOf, Asking, AskingAt, IdempotencyKey, Level, PreferHeader, asking_at
 from discreet.server.http._described import basket_json, loss_json, quote_json
 from discreet.server.http._encodings import ARROW, CSV, JSON, STORED, chosen_type, encoded
 from discreet.server.http._models import AnswerBody, BasketBody, PlanBody, SuggestionBody
@@ -29,15 +29,10 @@ _ANSWER_PATH = "/v1/answers/{}"
 _TICK_SECONDS = 1.0
 
 
-async def _asking_of(request: Request, api: Any, source: str | None) -> Asking:
-    desk = api.desk(source)
-    return Asking(desk, await api.caller(request, desk))
-
-
 @router.post("/plans")
 async def plan(request: Request, api: ApiOf, body: PlanBody) -> Response:
     """What a question would cost and answer, with its errors, and which answers to it exist. Costs nothing."""
-    asking = await _asking_of(request, api, body.source)
+    asking = await asking_at(request, api, body.source)
 
     def described() -> dict[str, Any]:
         quote = asking.desk.quote(asking.caller, body.to_ask())
@@ -61,10 +56,10 @@ async def answer(  # noqa: PLR0913, PLR0917 - headers each
     What costs needs an `Idempotency-Key`. With `Prefer: respond-async` a question that costs is answered while the
     client asks `Location` again.
     """
-    asking = await _asking_of(request, api, body.source)
+    asking = await asking_at(request, api, body.source)
     ask, media_type = body.to_ask(), chosen_type(accept)
     if body.rehearse:
-        answered = await api.run(asking.desk.rehearse, asking.caller, ask)
+        answered = await api.buy(asking.caller, lambda: asking.desk.rehearse(asking.caller, ask))
         return await _respond(api, asking, answered, media_type, body.level)
     max_price = None if body.max_price is None else body.max_price.to_loss()
 
@@ -90,7 +85,7 @@ async def suggest(
     accept: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Buy bounds, keys or caps that a policy lacks about a column."""
-    asking = await _asking_of(request, api, body.source)
+    asking = await asking_at(request, api, body.source)
     question = body.to_question()
     max_price = None if body.max_price is None else body.max_price.to_loss()
     return await _bought(
@@ -106,7 +101,7 @@ async def suggest(
 @router.post("/baskets")
 async def basket(request: Request, api: ApiOf, body: BasketBody, key: IdempotencyKey = None) -> Response:
     """Several questions at one price: with `plan` what they would cost, else their answers, all or none affordable."""
-    asking = await _asking_of(request, api, body.source)
+    asking = await asking_at(request, api, body.source)
     asks = [each.to_ask() for each in body.questions]
     quotes = await api.run(asking.desk.quote_all, asking.caller, asks)
     if body.plan:
@@ -115,7 +110,7 @@ async def basket(request: Request, api: ApiOf, body: BasketBody, key: Idempotenc
     if quotes.price is not None and max_price is not None:
         _check_key(key, quotes.price)
     try:
-        answers = await api.run(lambda: asking.desk.answer_all(asking.caller, asks, max_price, key=key))
+        answers = await api.buy(asking.caller, lambda: asking.desk.answer_all(asking.caller, asks, max_price, key=key))
     except Refusal:
         await api.until_beat()
         raise
@@ -133,9 +128,16 @@ async def answer_again(
     pending = api.pending.get(_name(api, asking, plan_hash))
     if pending is not None and pending.ended is None:
         return _accepted(plan_hash, pending)
-    if pending is not None and pending.refusal is not None:
-        raise pending.refusal
-    answered = await api.run(asking.desk.answer_by_id, asking.caller, plan_hash)
+    try:
+        answered = await api.run(asking.desk.answer_by_id, asking.caller, plan_hash)
+    except Refusal as refusal:
+        if refusal.kind != "unknown":
+            raise
+        if pending is not None and pending.refusal is not None:
+            raise pending.refusal from None
+        if await api.run(asking.desk.is_answering, asking.caller, plan_hash):
+            return _accepted(plan_hash, None)
+        raise
     return await _respond(api, asking, answered, chosen_type(accept), level)
 
 
@@ -200,10 +202,17 @@ async def _bought(  # noqa: PLR0913, PLR0917
     if wanted.prefer is not None and "respond-async" in wanted.prefer.lower():
         plan_hash = await api.run(name)
         if plan_hash is not None:
-            pending = api.pending.start(_name(api, asking, plan_hash), paid)
+
+            async def later(ticket: Ticket) -> None:
+                try:
+                    await api.buy(asking.caller, lambda: paid(ticket))
+                finally:
+                    await api.until_beat()
+
+            pending = api.pending.start(_name(api, asking, plan_hash), later)
             return _accepted(plan_hash, pending)
     try:
-        answered = await api.run(paid, Ticket())
+        answered = await api.buy(asking.caller, lambda: paid(Ticket()))
     except Refusal as refusal:
         if refusal.kind != "price":
             await api.until_beat()
@@ -236,9 +245,10 @@ async def _respond(api: Any, asking: Asking, answered: Answered, media_type: str
     return Response(body, 200, headers, media_type)
 
 
-def _accepted(plan_hash: str, pending: Pending) -> Response:
+def _accepted(plan_hash: str, pending: Pending | None) -> Response:
+    """The answer is on its way; in another process of the server where there is no `pending` of this one."""
     headers = {"Location": _ANSWER_PATH.format(plan_hash), "Retry-After": "1", "Cache-Control": "no-store"}
-    return JSONResponse({"id": plan_hash, "elapsed": pending.elapsed}, 202, headers)
+    return JSONResponse({"id": plan_hash, "elapsed": 0 if pending is None else pending.elapsed}, 202, headers)
 
 
 def _name(api: Any, asking: Asking, plan_hash: str) -> tuple[str, str, str]:

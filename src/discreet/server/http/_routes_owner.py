@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
-from discreet.server.desk import Refusal
+from discreet.server.desk import AuditorDesk, OwnerDesk, Refusal
 from discreet.server.http._asking import ApiOf, AskingAt
 from discreet.server.http._described import request_json
 from discreet.server.http._metrics import METRICS_TYPE
@@ -25,11 +26,11 @@ AccountName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}$
 async def sign_in(api: ApiOf, request: Request, body: CodeBody) -> Response:
     """Exchange the code that the server printed, once, for a token of the owner's."""
     api.check_address(request)
+    token: str | None = None
     for desk in api.desks.values():
-        try:
-            token = await api.run(desk.owner_sign_ins.exchange, body.code)
-        except Refusal:
-            continue
+        with suppress(Refusal):
+            token = await api.run(desk.owner_sign_ins.exchange, body.code, token)
+    if token is not None:
         return JSONResponse({"token": f"{OWNER_TOKEN}{token}"}, headers={"Cache-Control": "no-store"})
     await api.run(api.home.refuse, "", "sign-in", "sign-in", "code")
     raise Refusal("sign-in", "this code is not good, or was used: start the server again for a new one")
@@ -38,19 +39,18 @@ async def sign_in(api: ApiOf, request: Request, body: CodeBody) -> Response:
 @router.get("/accounts")
 async def accounts(api: ApiOf, asking: AskingAt) -> Response:
     """The whole budget and every account under it, for auditors and the owner."""
-    with asking.desk.auditing(asking.caller) as auditor:
-        return JSONResponse({"accounts": await api.run(auditor.accounts)})
+    return JSONResponse({"accounts": await asking.audit(api, AuditorDesk.accounts)})
 
 
 @router.post("/accounts", status_code=201)
 async def grant(api: ApiOf, asking: AskingAt, body: GrantBody) -> Response:
     """Make an account. Its token is in this answer and nowhere else."""
-    with asking.desk.deciding(asking.caller) as owner:
-        if any(each["name"] == body.name for each in await api.run(_accounts_of, asking)):
-            raise Refusal("parameter", f"there is an account {body.name!r} already: amend it, or take another name")
-        cap = None if body.cap is None else body.cap.to_loss()
-        terms: dict[str, Any] = {"role": body.role, "every": body.every, "until": body.until, "part": body.part}
-        token = await api.run(lambda: owner.grant(body.name, cap, **terms))
+    there = await asking.decide(api, lambda owner: owner.names())
+    if body.name in there:
+        raise Refusal("parameter", f"there is an account {body.name!r} already: amend it, or take another name")
+    cap = None if body.cap is None else body.cap.to_loss()
+    terms: dict[str, Any] = {"role": body.role, "every": body.every, "until": body.until, "part": body.part}
+    token = await asking.decide(api, lambda owner: owner.grant(body.name, cap, **terms))
     content = {"name": body.name, "token": token}
     return JSONResponse(content, 201, {"Cache-Control": "no-store"})
 
@@ -58,73 +58,64 @@ async def grant(api: ApiOf, asking: AskingAt, body: GrantBody) -> Response:
 @router.patch("/accounts/{name}", status_code=204)
 async def amend(api: ApiOf, asking: AskingAt, name: AccountName, body: AmendBody) -> Response:
     """Change what is named of an account, and leave the rest."""
-    with asking.desk.deciding(asking.caller) as owner:
-        cap = None if body.cap is None else body.cap.to_loss()
-        await api.run(lambda: owner.amend(name, cap=cap, every=body.every, until=body.until))
+    cap = None if body.cap is None else body.cap.to_loss()
+    await asking.decide(api, lambda owner: owner.amend(name, cap=cap, every=body.every, until=body.until))
     return Response(status_code=204)
 
 
 @router.post("/accounts/{name}/token", status_code=201)
 async def rotate(api: ApiOf, asking: AskingAt, name: AccountName) -> Response:
     """A new token for an account, in place of its old one."""
-    with asking.desk.deciding(asking.caller) as owner:
-        token = await api.run(owner.rotate, name)
+    token = await asking.decide(api, lambda owner: owner.rotate(name))
     return JSONResponse({"name": name, "token": token}, 201, {"Cache-Control": "no-store"})
 
 
 @router.delete("/accounts/{name}", status_code=204)
 async def revoke(api: ApiOf, asking: AskingAt, name: AccountName) -> Response:
     """Freeze an account and let no token open it. What it spent stays spent."""
-    with asking.desk.deciding(asking.caller) as owner:
-        await api.run(owner.revoke, name)
+    await asking.decide(api, lambda owner: owner.revoke(name))
     return Response(status_code=204)
 
 
 @router.post("/accounts/{name}/freeze", status_code=204)
 async def freeze(api: ApiOf, asking: AskingAt, name: AccountName) -> Response:
     """Stop an account: nothing more is spent until it is thawed."""
-    with asking.desk.deciding(asking.caller) as owner:
-        await api.run(owner.freeze, name)
+    await asking.decide(api, lambda owner: owner.freeze(name))
     return Response(status_code=204)
 
 
 @router.post("/accounts/{name}/thaw", status_code=204)
 async def thaw(api: ApiOf, asking: AskingAt, name: AccountName) -> Response:
     """Let an account spend again."""
-    with asking.desk.deciding(asking.caller) as owner:
-        await api.run(owner.thaw, name)
+    await asking.decide(api, lambda owner: owner.thaw(name))
     return Response(status_code=204)
 
 
 @router.post("/accounts/{name}/renew", status_code=204)
 async def renew(api: ApiOf, asking: AskingAt, name: AccountName, cap: Spend | None = None) -> Response:
     """Begin a new window of an account, with another cap if one is given."""
-    with asking.desk.deciding(asking.caller) as owner:
-        await api.run(owner.renew, name, None if cap is None else cap.to_loss())
+    await asking.decide(api, lambda owner: owner.renew(name, None if cap is None else cap.to_loss()))
     return Response(status_code=204)
 
 
 @router.post("/ledger/freeze", status_code=204)
 async def freeze_all(api: ApiOf, asking: AskingAt) -> Response:
     """Stop the whole ledger: no account spends until it is thawed. What was answered can be had again."""
-    with asking.desk.deciding(asking.caller) as owner:
-        await api.run(owner.freeze, "")
+    await asking.decide(api, lambda owner: owner.freeze(""))
     return Response(status_code=204)
 
 
 @router.post("/ledger/thaw", status_code=204)
 async def thaw_all(api: ApiOf, asking: AskingAt) -> Response:
     """Let the accounts spend again."""
-    with asking.desk.deciding(asking.caller) as owner:
-        await api.run(owner.thaw, "")
+    await asking.decide(api, lambda owner: owner.thaw(""))
     return Response(status_code=204)
 
 
 @router.post("/transfers", status_code=204)
 async def transfer(api: ApiOf, asking: AskingAt, body: TransferBody) -> Response:
     """Move a part of one account's cap to another."""
-    with asking.desk.deciding(asking.caller) as owner:
-        await api.run(owner.transfer, body.giver, body.taker, body.spend.to_loss())
+    await asking.decide(api, lambda owner: owner.transfer(body.giver, body.taker, body.spend.to_loss()))
     return Response(status_code=204)
 
 
@@ -133,8 +124,7 @@ async def decide(
     api: ApiOf, asking: AskingAt, number: Annotated[int, Path(ge=1, le=2**53)], body: DecisionBody
 ) -> Response:
     """Grant a request for budget, by which the account's cap grows, or decline it."""
-    with asking.desk.deciding(asking.caller) as owner:
-        decided = await api.run(owner.approve if body.granted else owner.decline, number)
+    decided = await asking.decide(api, lambda owner: owner.approve(number) if body.granted else owner.decline(number))
     return JSONResponse(request_json(decided))
 
 
@@ -154,9 +144,12 @@ async def metrics(api: ApiOf, request: Request) -> Response:
 @router.post("/metrics/token", status_code=201)
 async def metrics_token(api: ApiOf, asking: AskingAt) -> Response:
     """A token that reads the metrics and nothing else, in place of the one before it. It is in this answer alone."""
-    with asking.desk.deciding(asking.caller) as owner:
-        token = await api.run(asking.desk.owner_sign_ins.new_metrics_token)
-        await api.run(lambda: owner.log.append("rotate", "", token="metrics"))  # noqa: S106 - which one, and no secret
+
+    def renewed(owner: OwnerDesk) -> str:
+        owner.log.append("rotate", "", token="metrics")  # noqa: S106 - which one, and no secret
+        return asking.desk.owner_sign_ins.new_metrics_token()
+
+    token = await asking.decide(api, renewed)
     return JSONResponse({"token": f"{METRICS_TOKEN}{token}"}, 201, {"Cache-Control": "no-store"})
 
 
@@ -188,8 +181,3 @@ def _read_by(api: Any, token: str) -> dict[str, Any]:
         api.home.refuse("", "sign-in", "sign-in", "metrics")
         raise Refusal("sign-in", "this is no token that reads the metrics, or it has ended: make a new one")
     return desks
-
-
-def _accounts_of(asking: Any) -> list[dict[str, Any]]:
-    with asking.desk.auditing(asking.caller) as auditor:
-        return auditor.accounts()

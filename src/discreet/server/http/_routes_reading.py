@@ -61,14 +61,16 @@ async def shelf(api: ApiOf, asking: AskingAt, count: Count = 100) -> Response:
 
 
 @router.get("/policy")
-async def policy(asking: AskingAt) -> Response:
+async def policy(api: ApiOf, asking: AskingAt) -> Response:
     """The public facts of the source: tables, columns, bounds, keys, and who is protected."""
+    await api.run(asking.desk.check, asking.caller)
     return JSONResponse(policy_json(asking.desk.policy))
 
 
 @router.get("/key")
-async def key(asking: AskingAt) -> Response:
+async def key(api: ApiOf, asking: AskingAt) -> Response:
     """The public key that certificates are signed by: pin it."""
+    await api.run(asking.desk.check, asking.caller)
     return JSONResponse({"public_key": asking.desk.public_key})
 
 
@@ -114,15 +116,13 @@ async def ask_for_budget(request: Request, api: ApiOf, body: RequestBody) -> Res
 @router.get("/audit/head")
 async def head(api: ApiOf, asking: AskingAt) -> Response:
     """Where the ledger ends: note it where its keeper cannot reach."""
-    with asking.desk.auditing(asking.caller) as auditor:
-        return JSONResponse(await api.run(auditor.head))
+    return JSONResponse(await asking.audit(api, lambda auditor: auditor.head()))
 
 
 @router.get("/audit/entries")
 async def entries(api: ApiOf, asking: AskingAt, count: Count = 100) -> Response:
     """The newest entries of the ledger, newest first, without answers."""
-    with asking.desk.auditing(asking.caller) as auditor:
-        return JSONResponse({"entries": await api.run(auditor.entries, count)})
+    return JSONResponse({"entries": await asking.audit(api, lambda auditor: auditor.entries(count))})
 
 
 @router.get("/audit/check")
@@ -132,9 +132,8 @@ async def check(
     anchor: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$", description="A hash that was noted before.")] = None,
 ) -> Response:
     """Walk the ledger's chain and the desk's log from end to end."""
-    with asking.desk.auditing(asking.caller) as auditor:
-        anchors = {} if anchor is None else {"the anchor": anchor}
-        return JSONResponse(await api.run(auditor.check, anchors))
+    anchors = {} if anchor is None else {"the anchor": anchor}
+    return JSONResponse(await asking.audit(api, lambda auditor: auditor.check(anchors)))
 
 
 @router.get("/audit/log")
@@ -142,6 +141,5 @@ async def log(
     api: ApiOf, asking: AskingAt, after: Annotated[int, Query(ge=-1, le=2**53)] = -1, count: Count = 100
 ) -> Response:
     """Lines of the desk's log: sign-ins, plans, refusals, and what the owner decided."""
-    with asking.desk.auditing(asking.caller) as auditor:
-        lines = await api.run(auditor.log_entries, after, count)
+    lines = await asking.audit(api, lambda auditor: auditor.log_entries(after, count))
     return JSONResponse({"lines": [log_json(each) for each in lines]})

@@ -79,11 +79,11 @@ def _budget(desk: Desk, caller: Caller) -> pa.Table:
 def _shelf(desk: Desk, caller: Caller) -> pa.Table:
     rows = [
         {
-            "number": each.charge.seq,
+            "number": number,
             "question": each.question,
             "loss": None if each.charge.loss is None else in_words(each.charge.loss),
         }
-        for each in desk.shelf(caller, _ROWS)
+        for number, each in enumerate(desk.shelf(caller, _ROWS), 1)  # its place here: the ledger's own would tell more
     ]
     return pa.Table.from_pylist(rows, schema=_SHELF)
 

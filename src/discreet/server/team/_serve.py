@@ -7,8 +7,9 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 _KEY_DIGITS = 64
+_STOPS = (signal.SIGTERM, signal.SIGINT)
+_START_SECONDS = 60.0
+"""A worker that fails sooner cannot start."""
 
 Status = Callable[[str], object]
 
@@ -57,16 +61,29 @@ def _check_installed() -> None:
     del fastapi, uvicorn
 
 
+@contextmanager
+def _held_signals() -> Generator[None]:
+    """Hold signals to stop back meanwhile, so that none is lost between a fork and what a child makes of them."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+
+
 def _fork(settings: Settings, http: socket.socket, wire: socket.socket | None, on_status: Status) -> None:
     """Workers that share the sockets. One that dies is begun again; a signal to stop goes to all of them."""
-    running: dict[int, bool] = {}
+    running: dict[int, float] = {}
     stopping = False
 
     def begin(*, first: bool) -> None:
-        child = os.fork()
-        if child:
-            running[child] = first
-            return
+        with _held_signals():
+            child = os.fork()
+            if child:
+                running[child] = time.monotonic()
+                return
+            for number in _STOPS:
+                signal.signal(number, signal.SIG_DFL)
         status = 1
         try:
             _work(settings, http, wire, on_status if first else lambda _line: None, first=first)
@@ -84,7 +101,7 @@ def _fork(settings: Settings, http: socket.socket, wire: socket.socket | None, o
             with suppress(ProcessLookupError):
                 os.kill(child, number)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _STOPS:
         signal.signal(number, stop)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # workers read certificates again when their files change
     for place in range(settings.workers):
@@ -92,10 +109,10 @@ def _fork(settings: Settings, http: socket.socket, wire: socket.socket | None, o
     failed = 0
     while running:
         child, status = os.wait()
-        running.pop(child, None)
+        began = running.pop(child, 0.0)
         if stopping:
             continue
-        failed += os.waitstatus_to_exitcode(status) == 1
+        failed += os.waitstatus_to_exitcode(status) == 1 and time.monotonic() - began < _START_SECONDS
         if failed >= settings.workers:
             stop(signal.SIGTERM, None)
             raise ParameterError("the workers cannot start; see what they say above")
@@ -226,7 +243,9 @@ def _announce(
     on_status(f"the HTTP API is at {scheme}://{_address(http)}/v1")
     if wire is not None:
         on_status(f"PostgreSQL clients connect to {_address(wire)}")
-    code = next(iter(desks.values())).owner_sign_ins.new_code()
+    code: str | None = None
+    for desk in desks.values():
+        code = desk.owner_sign_ins.new_code(code)
     on_status(f"the owner signs in once, within 15 minutes, by the code {code}")
 
 
