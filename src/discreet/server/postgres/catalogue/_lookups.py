@@ -26,6 +26,7 @@ _SYNONYMS = {
     "bit": "bit", "varbit": "bit varying", "numeric": "numeric", "interval": "interval", "json": "json",
 }  # fmt: skip
 _LENGTHS = {"character varying", "character"}
+_DIGITS = {f"{each} {zone} time zone": (each, zone) for each in ("time", "timestamp") for zone in ("with", "without")}
 
 
 class Lookups:
@@ -127,14 +128,10 @@ class Lookups:
             return "-" if oid == 0 else "???"
         if oid == 1042 and modifier is not None and modifier < 0:
             return "bpchar"  # a type of its own without a length
-        if modifier is None or modifier < 4:
+        if modifier is None or modifier < 0:
             return name
         base, dimensions = name.removesuffix("[]"), "[]" if name.endswith("[]") else ""
-        if base in _LENGTHS:
-            return f"{base}({modifier - 4}){dimensions}"
-        if base == "numeric":
-            return f"numeric({(modifier - 4) >> 16},{(modifier - 4) & 0x7FF}){dimensions}"
-        return name
+        return f"{_modified(base, modifier)}{dimensions}"
 
     def regtype_out(self, oid: int | None) -> str | None:
         if oid is None:
@@ -367,6 +364,21 @@ class Lookups:
 
 def _holds(privileges: str, held: Sequence[str]) -> bool:
     return any(each.strip().upper() in held for each in privileges.split(","))
+
+
+def _modified(name: str, modifier: int) -> str:
+    """A type with its modifier, which is not negative: a length, a precision and a scale, or digits of a second."""
+    if name in _LENGTHS and modifier > 4:
+        return f"{name}({modifier - 4})"
+    if name == "numeric" and modifier >= 4:
+        digits = modifier - 4
+        return f"numeric({digits >> 16 & 0xFFFF},{(digits & 0x7FF ^ 0x400) - 0x400})"
+    if name in ("bit", "bit varying"):
+        return f"{name}({modifier})"
+    if name in _DIGITS:
+        base, zone = _DIGITS[name]
+        return f"{base}({modifier}) {zone} time zone"
+    return name
 
 
 def _element(value: str) -> str:

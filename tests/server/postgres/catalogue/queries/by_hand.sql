@@ -86,3 +86,9 @@ SELECT count(*) c FROM (SELECT 1 UNION SELECT 1) q
 SELECT nspname, nspacl::text FROM pg_namespace WHERE nspname='public'
 --- 44
 SELECT array_position(ARRAY['a','b'],'b'), string_to_array('a,b',','), split_part('a.b','.',2), left('abc',2), concat('a',1,NULL,true), concat_ws('-','a',NULL,'b')
+--- 45
+SELECT format_type(1184, 2) a, format_type(1114, 0) b, format_type(1083, 6) c, format_type(1266, 3) d, format_type(1185, 2) e, format_type(1114, -1) f
+--- 46
+SELECT format_type(1560, 3) a, format_type(1562, 0) b, format_type(1043, 4) c, format_type(1043, 5) d, format_type(1042, 0) e, format_type(1042, -1) f, format_type(1015, 9) g
+--- 47
+SELECT format_type(1700, 3) a, format_type(1700, 196614) b, format_type(1700, 198654) c, format_type(1231, 655366) d, format_type(1700, 2147483647) e, format_type(23, 7) f
