@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, cast
@@ -19,7 +19,7 @@ from discreet.query import Release, Suggest, together
 from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile, kind_of, parse_release_file
 from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
 from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote, Source
-from discreet.server.desk._audit_log import Act, AuditLog, RefusedSignIns
+from discreet.server.desk._audit_log import Act, AuditLog, RefusalLog
 from discreet.server.desk._browser_sign_ins import BrowserSignIns
 from discreet.server.desk._callers import Caller, OwnerSignIns, caller_of, challenge_secret
 from discreet.server.desk._counters import ANSWERS, REFUSALS, SIGN_INS, Counters
@@ -93,7 +93,7 @@ class Desk:
         self.log, self.owner_sign_ins = AuditLog(self._state), OwnerSignIns(self._state)
         self.browser_sign_ins, self.requests = BrowserSignIns(self._state), Requests(self._state)
         self.counters = Counters(self._state)
-        self._signed_in, self._refused_sign_ins = RecentlyUsed[bool](_SIGN_INS_REMEMBERED), RefusedSignIns(self.log)
+        self._signed_in, self._refusals = RecentlyUsed[bool](_SIGN_INS_REMEMBERED), RefusalLog(self.log)
         self.challenge_secret = challenge_secret(self._state)
         self._session = Session(engine, policy, ledger)
         self._planner = Planner(self._session, policy)
@@ -117,12 +117,13 @@ class Desk:
         """
         with self._refusing("sign-in", account):
             caller = caller_of(self._ledger, account, token)
-        self._note_sign_in(account, "token", token if with_each_request else None)
+            self._note_sign_in(account, "token", token if with_each_request else None)
         return caller
 
     def verifier(self, account: str) -> str | None:
         """What the account's holder proves by SCRAM to have the token of; None where there is no such account."""
-        held = self._ledger.account_named(account)
+        with self._refusing("sign-in", ""):
+            held = self._ledger.account_named(account)
         return None if held is None else held.scram
 
     def admit(self, account: str, by: str, credential: str | None = None) -> Caller:
@@ -138,7 +139,7 @@ class Desk:
                 caller = Caller(account, "auditor", self._ledger.audit())
             else:
                 caller = Caller(account, "analyst", self._ledger.admit(account))
-        self._note_sign_in(account, by, credential)
+            self._note_sign_in(account, by, credential)
         return caller
 
     def admit_owner(self, token: str) -> Caller:
@@ -146,7 +147,7 @@ class Desk:
         with self._refusing("sign-in", ""):
             if not self.owner_sign_ins.is_owner(token):
                 raise Refusal("sign-in", "this is no token of the owner's, or it has ended: sign in by a new code")
-        self._note_sign_in("", "owner", token)
+            self._note_sign_in("", "owner", token)
         return Caller("", "owner", self._ledger)
 
     def refuse(self, account: str, asked: Act, kind: Kind, reason: str | None = None) -> None:
@@ -155,17 +156,16 @@ class Desk:
         more = {} if reason is None else {"reason": reason}
         if asked == "sign-in":
             self.counters.add(SIGN_INS, "refused")
-            self._refused_sign_ins.append(self._name_in_log(account), kind=kind, **more)
-        else:
-            self.log.append("refusal", account, asked=asked, kind=kind, **more)
+            account = self._name_in_log(account)
+        self._refusals.append(account, asked, kind=kind, **more)
 
     def _note_sign_in(self, account: str, by: str, credential: str | None) -> None:
         """Log and count a sign-in; one whose credential comes with each request is noted once by each process."""
         key = None if credential is None else (account, by, hashlib.sha256(credential.encode()).digest())
         if key is not None and self._signed_in.peek(key):
             return
-        self.counters.add(SIGN_INS, "admitted")
         self.log.append("sign-in", account, by=by)
+        self.counters.add(SIGN_INS, "admitted")
         if key is not None:
             self._signed_in.get(key, lambda: True)
 
@@ -186,7 +186,7 @@ class Desk:
         with self._refusing("plan", caller.account):
             planned = self._planner.plan(ask)
             quote = self._quoted(caller, planned, earlier=earlier)
-        self.log.append("plan", caller.account, plan=quote.id)
+            self.log.append("plan", caller.account, plan=quote.id)
         return quote
 
     def _quoted(self, caller: Caller, planned: Planned, *, earlier: bool) -> Quote:
@@ -231,7 +231,7 @@ class Desk:
         """One plan of several questions: what each would cost, and all of them, each once. Costs nothing."""
         with self._refusing("plan", caller.account):
             basket = self._basket(caller, asks)
-        self.log.append("plan", caller.account, questions=len(asks))
+            self.log.append("plan", caller.account, questions=len(asks))
         return basket
 
     def answer_all(
@@ -352,7 +352,7 @@ class Desk:
         with self._refusing("request", caller.account):
             _ = caller.spending
             request = self.requests.add(caller.account, loss, reason)
-        self.log.append("request", caller.account, request=request.number)
+            self.log.append("request", caller.account, request=request.number)
         return request
 
     def budget_requests(self, caller: Caller) -> Sequence[BudgetRequest]:
@@ -382,7 +382,8 @@ class Desk:
         if self._rehearsal is not None:
             self._rehearsal.close()
         self._flights.close()
-        self.counters.flush()
+        with suppress(Refusal):
+            self.counters.flush()
         self._state.close()
 
     def __enter__(self) -> Self:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -15,6 +14,7 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from discreet.errors import DiscreetError
+from discreet.server.connections import until_beat
 from discreet.server.desk import REFUSALS, Buckets, Caller, Desk, Refusal, refusal_of
 from discreet.server.http._metrics import Metrics, count_requests
 from discreet.server.http._options import ApiOptions
@@ -55,7 +55,7 @@ class Api:
         self.home = next(iter(desks.values()))
         self.provider, self.flow, self.sign_ins = _identified(oidc, self.home)
         self.exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
-        self.pending = PendingAnswers()
+        self.pending = PendingAnswers(self.until_beat)
         self._threads = ThreadPoolExecutor(_THREADS, "desk")
         self._accounts = Buckets(options.account_rate, options.account_burst)
         self._addresses = Buckets(options.address_rate, options.address_burst)
@@ -137,9 +137,7 @@ class Api:
 
     async def until_beat(self) -> None:
         """Wait for the next whole beat, if there are any."""
-        beat = self.options.beat
-        if beat is not None:
-            await asyncio.sleep(beat - time.time() % beat)
+        await until_beat(self.options.beat)
 
     async def finish(self) -> None:
         """Wait for what is being answered."""

@@ -116,7 +116,7 @@ async def basket(request: Request, api: ApiOf, body: BasketBody, key: Idempotenc
         _check_key(key, quotes.price)
     try:
         answers = await api.run(lambda: asking.desk.answer_all(asking.caller, asks, max_price, key=key))
-    except Refusal:
+    except Exception:
         await api.until_beat()
         raise
     if any(each.source == "paid" for each in answers):
@@ -204,8 +204,8 @@ async def _bought(  # noqa: PLR0913, PLR0917
             return _accepted(plan_hash, pending)
     try:
         answered = await api.run(paid, Ticket())
-    except Refusal as refusal:
-        if refusal.kind != "price":
+    except Exception as error:
+        if not isinstance(error, Refusal) or error.kind != "price":
             await api.until_beat()
         raise
     await api.until_beat()
