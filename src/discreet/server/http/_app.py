@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from discreet.errors import DiscreetError
 from discreet.server.connections import until_beat
 from discreet.server.desk import REFUSALS, Buckets, Caller, Desk, Refusal, refusal_of
+from discreet.server.http._asgi import ClientGone
 from discreet.server.http._metrics import Metrics, count_requests
 from discreet.server.http._options import ApiOptions
 from discreet.server.http._pending import PendingAnswers
@@ -230,7 +231,8 @@ def _handle_errors(app: FastAPI, api: Api, on_failure: Callable[[BaseException],
         return problem_of(Refusal("parameter", str(error.detail)), status=error.status_code, headers=error.headers)
 
     async def failed(_: Request, error: Exception) -> Response:
-        on_failure(error)
+        if not isinstance(error, ClientGone):
+            on_failure(error)
         return problem_of(
             Refusal("data", "the server failed at this request, which is a bug; what was charged stays spent"),
             status=500,

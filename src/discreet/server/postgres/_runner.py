@@ -37,9 +37,9 @@ class Runner:
     What was paid for, and what failed where it would cost, goes on at the next whole multiple of `beat` seconds.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self, questions: Questions, transaction: Transaction, portals: Portals, in_thread: InThread,
-        send: Callable[[bytes], None], beat: float | None = None,
+        send: Callable[[bytes], None], *, beat: float | None = None,
     ) -> None:  # fmt: skip
         self._questions, self._transaction, self._portals = questions, transaction, portals
         self._in_thread, self._send, self._beat = in_thread, send, beat

@@ -37,7 +37,7 @@ class Session:
     """A session after its sign-in.
 
     `seconds` is how long a message may take once it has begun, and how long the client may take nothing of an answer;
-    `idle` how long it may ask nothing; `beat` is when paid answers leave. `check_rate` raises where the account asks too
+    `idle` how long it may ask nothing; `beat` when paid answers leave. `check_rate` raises where the account asks too
     often, and `on_error` is called with what failed within the server.
     """
 
@@ -50,7 +50,7 @@ class Session:
         self._seconds, self._idle, self._check_rate, self._on_error = seconds, idle, check_rate, on_error
         self._transaction, self._portals = Transaction(settings), Portals()
         self._unsent = bytearray()
-        self._runner = Runner(questions, self._transaction, self._portals, in_thread, self._send, beat)
+        self._runner = Runner(questions, self._transaction, self._portals, in_thread, self._send, beat=beat)
         self._skips = False
 
     async def cancel(self) -> None:

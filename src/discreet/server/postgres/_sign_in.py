@@ -141,6 +141,7 @@ class SignIn:
         self._channel.write(backend.sasl_step(asked.message))
         final = asked.finish((await self._secret_message()).body)
         if final is None or known is None or desk is None:
+            await self._in_thread(lambda: where.refuse(account, "sign-in", "sign-in"))
             raise _refused()
         caller = await self._asked(lambda: desk.admit(account, "scram"))
         self._channel.write(backend.sasl_step(final, last=True))
