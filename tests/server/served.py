@@ -170,9 +170,10 @@ class Served:
             connection.remove_notice_handler(heard)
         return Outcome("paid" if "this answer cost" in notices[-1] else "repeat", rows)
 
-    def basic(self, account: str = "ada") -> str:
-        """An Authorization header."""
-        return f"Basic {b64encode(f'{account}:{self.tokens[account]}'.encode()).decode()}"
+    def basic(self, account: str = "ada", token: str | None = None) -> str:
+        """An Authorization header, of an account's own token or another."""
+        shown = self.tokens[account] if token is None else token
+        return f"Basic {b64encode(f'{account}:{shown}'.encode()).decode()}"
 
     def spent(self, account: str = "ada") -> Fraction:
         """Epsilon."""
