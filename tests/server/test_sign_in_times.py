@@ -60,10 +60,10 @@ def cpu_of_refusals(served: Served) -> dict[str, float]:
 def test_an_unknown_account_is_refused_in_the_time_of_a_wrong_token(served: Served) -> None:
     """CPU of the process from request to answer, two accounts of each kind, 400 times in random order.
 
-    The means of their medians may differ by a factor of 1.05. On a busy machine half of the times were seen to lie within
-    45 % of one another: σ is 0.34, a median of 400 errs by 1.25 σ / √400 = 2.1 %, a mean of two by 1.5 % and the ratio by
-    2.1 %. So one try in 60 is beyond the factor by chance, and three in a row are one in 200,000. The look-up of an
-    account that there is took 8 % more of a refusal before it was made up for.
+    The means of their medians may differ by a factor of 1.05. On a busy machine half of the times were seen to lie
+    within 45 % of one another: σ is 0.34, a median of 400 errs by 1.25 σ / √400 = 2.1 %, a mean of two by 1.5 % and the
+    ratio by 2.1 %. So one try in 60 is beyond the factor by chance, and three in a row are one in 200,000. A refusal of
+    an account that there is took 8 % longer before that was made up for.
     """
     for place in range(TRIES):
         taken = cpu_of_refusals(served)

@@ -175,8 +175,8 @@ class Desk:
     def _name_in_log(self, account: str) -> str:
         """The name of an account that there is: another may be anything that was sent, even a token.
 
-        To look up an account that there is takes longer, by so much that it tells its name. It was looked up here and to
-        sign in; so one of the other kind is looked up twice as well, and refusals of both take as long.
+        To look up an account that there is takes longer, by so much that it tells its name. It was looked up here and
+        to sign in; so one of the other kind is looked up twice as well, and refusals of both take as long.
         """
         try:
             is_there = self._ledger.account_named(account) is not None
