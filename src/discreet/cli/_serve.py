@@ -93,7 +93,7 @@ def serve(  # noqa: PLR0913 — an option each
         settings = settings.model_copy(
             update={
                 "http": settings.http.model_validate({"listen": http or ":8080", "beat": beat, **tls}),
-                "postgres": _wire(postgres, tls),
+                "postgres": _wire(postgres, {"beat": beat, **tls}),
             }
         )
     run(settings, on_status=_tell)
@@ -129,10 +129,10 @@ def _chosen(  # noqa: PLR0913
     return Settings(sources={policy.stem: source}, state=state, workers=workers)
 
 
-def _wire(postgres: str | None, tls: dict[str, Any]) -> Any:
+def _wire(postgres: str | None, more: dict[str, Any]) -> Any:
     from discreet.server.team import PostgresSettings
 
-    return None if postgres is None else PostgresSettings(listen=postgres, **tls)
+    return None if postgres is None else PostgresSettings(listen=postgres, **more)
 
 
 def _tell(line: str) -> None:

@@ -17,7 +17,7 @@ import pytest
 from discreet.errors import DiscreetError, LedgerError
 from discreet.privacy import pure
 from discreet.server.desk import Ask, AuditLog, Refusal
-from discreet.server.desk._audit_log import RefusedSignIns
+from discreet.server.desk._audit_log import RefusalLog
 from discreet.server.desk._state import State
 from discreet.server.http._app import create_app
 from discreet.server.http._options import ApiOptions
@@ -204,15 +204,15 @@ def test_everything_that_happens_is_in_it(team: Any) -> None:
 
 def test_sign_ins_that_fail_do_not_fill_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     log = AuditLog(State(None))
-    refused = RefusedSignIns(log)
+    refused = RefusalLog(log)
     for _ in range(1_500):
-        refused.append("", kind="sign-in")
+        refused.append("", "sign-in", kind="sign-in")
     lines = lines_of(log)
     assert 1_000 <= len(lines) < 1_100 and not any("left_out" in line.data for line in lines)
     real = time.monotonic
     monkeypatch.setattr(time, "monotonic", lambda: real() + 10)
-    refused.append("ada", kind="sign-in")
-    refused.append("ada", kind="sign-in")
+    refused.append("ada", "sign-in", kind="sign-in")
+    refused.append("ada", "sign-in", kind="sign-in")
     *_, first, second = lines_of(log)
     assert first.data == {"asked": "sign-in", "kind": "sign-in", "left_out": 1_500 - len(lines)}
     assert "left_out" not in second.data

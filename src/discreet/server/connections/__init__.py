@@ -1,9 +1,11 @@
 """HTTP/1.1 connections, strict and bounded: what the collector and the HTTP API both stand on.
 
 Heads are parsed strictly (`read_head`), every wait has a deadline, and connections and the bytes held for them are
-limited (`HttpConnections`). `Certificates` are for TLS, and are read again when their files change.
+limited (`HttpConnections`). `Certificates` are for TLS, and are read again when their files change. `until_beat` is
+when answers leave that were paid for.
 """
 
+from discreet.server.connections._beats import check_beat, until_beat
 from discreet.server.connections._certificates import Certificates
 from discreet.server.connections._connections import Exchange, HttpConnections, Line
 from discreet.server.connections._head import HEAD, Answer, Refused, Request, http_date, read_head
@@ -20,6 +22,8 @@ __all__ = [
     "Refused",
     "Request",
     "allow_files",
+    "check_beat",
     "http_date",
     "read_head",
+    "until_beat",
 ]

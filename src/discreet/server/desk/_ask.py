@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from discreet.errors import ParameterError
+from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss
 from discreet.query import Plan, Release
 from discreet.rational import Number, rational
-from discreet.release import BaseRelease
+from discreet.release import BaseRelease, kind_of, parse_release_file
 
 __all__ = ["LONGEST_QUERY", "Answered", "Ask", "Basket", "EarlierAnswer", "Quote", "QuotedColumn", "Source"]
 
@@ -152,6 +152,27 @@ class Answered:
     def digest(self) -> bytes:
         """SHA-256 of the stored bytes."""
         return hashlib.sha256(self.payload).digest()
+
+    @classmethod
+    def restored(cls, plan_hash: str, payload: bytes, source: Source) -> Answered:
+        """A stored answer of whichever kind."""
+
+        def read(stored: bytes) -> BaseRelease:
+            return kind_of(parse_release_file(stored).certificate).read(stored)
+
+        return cls(plan_hash, payload, source, None, read)
+
+    @property
+    def largest_errors(self) -> Mapping[str, float]:
+        """The largest half-width of each column with noise, at 0.95; none for what is no table."""
+        try:
+            release = self.release
+        except LedgerError:
+            return {}
+        if not isinstance(release, Release):
+            return {}
+        halves = {name: release.error(name) for name in release.noisy}
+        return {name: float(max(values)) for name, values in halves.items() if len(values)}
 
     @property
     def table(self) -> Release:

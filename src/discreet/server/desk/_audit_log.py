@@ -16,9 +16,10 @@ from typing import Any, Literal
 
 from discreet.errors import LedgerError
 from discreet.server.desk._buckets import Buckets
+from discreet.server.desk._refusals import Refusal
 from discreet.server.desk._state import State
 
-__all__ = ["Act", "AuditEntry", "AuditLog", "RefusedSignIns"]
+__all__ = ["Act", "AuditEntry", "AuditLog", "RefusalLog"]
 
 _LINES_A_SECOND, _MOST_LINES = 1.0, 1_000.0
 
@@ -65,7 +66,7 @@ class AuditLog:
     state: State
 
     def append(self, act: Act, account: str, **data: Any) -> None:
-        """Add a line. `data` is plain JSON and public."""
+        """Add a line. `data` is plain JSON and public. Raises `Refusal` ("ledger") where it cannot be written."""
         at, text = datetime.now(UTC).isoformat(timespec="milliseconds"), json.dumps(data, sort_keys=True)
         with self.state.transaction() as connection:
             newest = connection.execute("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
@@ -97,25 +98,30 @@ class AuditLog:
         return len(rows)
 
 
-class RefusedSignIns:
-    """Lines for sign-ins that were refused, which anybody can cause: so many, and of others their number.
+class RefusalLog:
+    """Lines for what was refused. A refusal is told even where its line cannot be written.
 
-    A line says how many were left out before it. `Counters` have all of them.
+    Of sign-ins, which anybody can cause, there are so many lines, and of others their number. A line says how many were
+    left out before it, for either reason. `Counters` have all of them.
     """
 
     def __init__(self, log: AuditLog) -> None:
         self._log, self._bucket, self._left_out = log, Buckets(_LINES_A_SECOND, _MOST_LINES), 0
         self._lock = threading.Lock()
 
-    def append(self, account: str, **data: Any) -> None:
+    def append(self, account: str, asked: Act, **data: Any) -> None:
         """Add a line, or count it."""
         with self._lock:
-            if self._bucket.take(""):
+            if asked == "sign-in" and self._bucket.take(""):
                 self._left_out += 1
                 return
             left_out, self._left_out = self._left_out, 0
         more = {"left_out": left_out} if left_out else {}
-        self._log.append("refusal", account, asked="sign-in", **data, **more)
+        try:
+            self._log.append("refusal", account, asked=asked, **data, **more)
+        except Refusal:
+            with self._lock:
+                self._left_out += left_out + 1
 
 
 def _hash(before: str, line: tuple[Any, ...]) -> str:

@@ -5,26 +5,27 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, cast
 
+from discreet import noise
 from discreet.engines import Engine, open_engine
-from discreet.errors import DiscreetError, LedgerError, SignInRefused
+from discreet.errors import DiscreetError, SignInRefused
 from discreet.ledger import AccountLedger, Check, LedgerAudit, LoggedCharge, OwnedLedger, verify_release
 from discreet.policy import Policy
 from discreet.privacy import Loss, in_words
-from discreet.query import Release, Suggest, together
-from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile, kind_of, parse_release_file
+from discreet.query import Suggest, together
+from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile
 from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
-from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote, Source
-from discreet.server.desk._audit_log import Act, AuditLog, RefusedSignIns
+from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote
+from discreet.server.desk._audit_log import Act, AuditLog, RefusalLog
 from discreet.server.desk._browser_sign_ins import BrowserSignIns
 from discreet.server.desk._callers import Caller, OwnerSignIns, caller_of, challenge_secret
 from discreet.server.desk._counters import ANSWERS, REFUSALS, SIGN_INS, Counters
 from discreet.server.desk._owner_desk import AuditorDesk, OwnerDesk
-from discreet.server.desk._planner import Planned, Planner
+from discreet.server.desk._planner import Drawn, Planned, Planner, Ready
 from discreet.server.desk._recently_used import RecentlyUsed
 from discreet.server.desk._refusals import Kind, Refusal, refusal_of
 from discreet.server.desk._rehearsal import made_up_tables
@@ -38,6 +39,7 @@ __all__ = ["Budget", "Desk", "Ticket"]
 _ENCODED_BYTES = 1 << 25
 _ERRORS_OF = 1_000
 _SIGN_INS_REMEMBERED = 10_000
+_NO_ACCOUNT = noise.secret(8).hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ class Desk:
         self.log, self.owner_sign_ins = AuditLog(self._state), OwnerSignIns(self._state)
         self.browser_sign_ins, self.requests = BrowserSignIns(self._state), Requests(self._state)
         self.counters = Counters(self._state)
-        self._signed_in, self._refused_sign_ins = RecentlyUsed[bool](_SIGN_INS_REMEMBERED), RefusedSignIns(self.log)
+        self._signed_in, self._refusals = RecentlyUsed[bool](_SIGN_INS_REMEMBERED), RefusalLog(self.log)
+        self._an_account = _NO_ACCOUNT
         self.challenge_secret = challenge_secret(self._state)
         self._session = Session(engine, policy, ledger)
         self._planner = Planner(self._session, policy)
@@ -117,12 +120,13 @@ class Desk:
         """
         with self._refusing("sign-in", account):
             caller = caller_of(self._ledger, account, token)
-        self._note_sign_in(account, "token", token if with_each_request else None)
+            self._note_sign_in(account, "token", token if with_each_request else None)
         return caller
 
     def verifier(self, account: str) -> str | None:
         """What the account's holder proves by SCRAM to have the token of; None where there is no such account."""
-        held = self._ledger.account_named(account)
+        with self._refusing("sign-in", ""):
+            held = self._ledger.account_named(account)
         return None if held is None else held.scram
 
     def admit(self, account: str, by: str, credential: str | None = None) -> Caller:
@@ -138,7 +142,7 @@ class Desk:
                 caller = Caller(account, "auditor", self._ledger.audit(), held.token_sha256)
             else:
                 caller = Caller(account, "analyst", self._ledger.admit(account), held.token_sha256)
-        self._note_sign_in(account, by, credential)
+            self._note_sign_in(account, by, credential)
         return caller
 
     def admit_owner(self, token: str) -> Caller:
@@ -146,7 +150,7 @@ class Desk:
         with self._refusing("sign-in", ""):
             if not self.owner_sign_ins.is_owner(token):
                 raise Refusal("sign-in", "this is no token of the owner's, or it has ended: sign in by a new code")
-        self._note_sign_in("", "owner", token)
+            self._note_sign_in("", "owner", token)
         return Caller("", "owner", self._ledger)
 
     def check(self, caller: Caller) -> None:
@@ -160,26 +164,38 @@ class Desk:
         more = {} if reason is None else {"reason": reason}
         if asked == "sign-in":
             self.counters.add(SIGN_INS, "refused")
-            self._refused_sign_ins.append(self._name_in_log(account), kind=kind, **more)
-        else:
-            self.log.append("refusal", account, asked=asked, kind=kind, **more)
+            account = self._name_in_log(account)
+        self._refusals.append(account, asked, kind=kind, **more)
 
     def _note_sign_in(self, account: str, by: str, credential: str | None) -> None:
         """Log and count a sign-in; one whose credential comes with each request is noted once by each process."""
         key = None if credential is None else (account, by, hashlib.sha256(credential.encode()).digest())
         if key is not None and self._signed_in.peek(key):
             return
-        self.counters.add(SIGN_INS, "admitted")
         self.log.append("sign-in", account, by=by)
+        self.counters.add(SIGN_INS, "admitted")
         if key is not None:
             self._signed_in.get(key, lambda: True)
 
     def _name_in_log(self, account: str) -> str:
-        """The name of an account that there is: another may be anything that was sent, even a token."""
+        """The name of an account that there is: another may be anything that was sent, even a token.
+
+        To look up an account that there is takes longer, by so much that it tells its name. It was looked up here and
+        to sign in; so one of the other kind is looked up twice as well, and refusals of both take as long.
+        """
         try:
-            return account if self._ledger.account_named(account) is not None else ""
+            is_there = self._ledger.account_named(account) is not None
+            for _ in range(2):
+                self._ledger.account_named(_NO_ACCOUNT if is_there else self._any_account())
         except DiscreetError:
             return ""
+        return account if is_there else ""
+
+    def _any_account(self) -> str:
+        """An account that there is, if there is one; accounts are never removed."""
+        if self._an_account == _NO_ACCOUNT:
+            self._an_account = next(iter(self._ledger.accounts), _NO_ACCOUNT)
+        return self._an_account
 
     # what it would cost
 
@@ -191,7 +207,7 @@ class Desk:
         with self._asked(caller, "plan"):
             planned = self._planner.plan(ask)
             quote = self._quoted(caller, planned, earlier=earlier)
-        self.log.append("plan", caller.account, plan=quote.id)
+            self.log.append("plan", caller.account, plan=quote.id)
         return quote
 
     def _quoted(self, caller: Caller, planned: Planned, *, earlier: bool) -> Quote:
@@ -236,7 +252,7 @@ class Desk:
         """One plan of several questions: what each would cost, and all of them, each once. Costs nothing."""
         with self._asked(caller, "plan"):
             basket = self._basket(caller, asks)
-        self.log.append("plan", caller.account, questions=len(asks))
+            self.log.append("plan", caller.account, questions=len(asks))
         return basket
 
     def answer_all(
@@ -308,7 +324,7 @@ class Desk:
         stored = own or shared
         if stored is None:
             raise Refusal("unknown", "this account has no answer of this name: ask the question itself")
-        return _restored(plan_hash, stored.payload, "shelf" if own is None else "repeat")
+        return Answered.restored(plan_hash, stored.payload, "shelf" if own is None else "repeat")
 
     def is_answering(self, caller: Caller, plan_hash: str) -> bool:
         """Whether a question of this account is being answered now, by whichever process of the server."""
@@ -372,7 +388,7 @@ class Desk:
         with self._asked(caller, "request"):
             _ = caller.spending
             request = self.requests.add(caller.account, loss, reason)
-        self.log.append("request", caller.account, request=request.number)
+            self.log.append("request", caller.account, request=request.number)
         return request
 
     def budget_requests(self, caller: Caller) -> Sequence[BudgetRequest]:
@@ -402,7 +418,8 @@ class Desk:
         if self._rehearsal is not None:
             self._rehearsal.close()
         self._flights.close()
-        self.counters.flush()
+        with suppress(Refusal):
+            self.counters.flush()
         self._state.close()
 
     def __enter__(self) -> Self:
@@ -432,7 +449,7 @@ class Desk:
                 _check_price(price, max_price)
             session = Session(self._engine, self.policy, caller.spending)
             ticket.taken(session)
-            drawn: _Drawn = cast("Any", session).answer(_Ready(prepared), idempotency_key=key)
+            drawn: Drawn = cast("Any", session).answer(Ready(prepared), idempotency_key=key)
         if drawn.release is None:
             return Answered(prepared.hash, drawn.payload, "repeat", None, prepared.read)
         release = drawn.release
@@ -457,9 +474,7 @@ class Desk:
 
     def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
         def earlier(each: IndexedAnswer) -> EarlierAnswer:
-            errors = self._errors.get(
-                (each.plan, each.account), lambda: _largest_errors(self._named(caller, each.plan))
-            )
+            errors = self._errors.get((each.plan, each.account), lambda: self._named(caller, each.plan).largest_errors)
             return EarlierAnswer(each.plan, each.loss, each.at, errors, shared=each.account != caller.account)
 
         return earlier
@@ -491,50 +506,6 @@ class Desk:
                 self.refuse(account, act, refusal.kind)
                 refusal.logged = True
             raise refusal from (None if refusal is error else error)
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """What a session stores: the bytes, and the release itself if it was drawn now."""
-
-    payload: bytes
-    release: BaseRelease | None
-
-    def to_bytes(self) -> bytes:
-        return self.payload
-
-
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A prepared question as a question of its own: stored bytes are served as they are, unread."""
-
-    prepared: Prepared[Any]
-
-    def prepare(self, terms: object) -> _Ready:  # noqa: ARG002 - as a question is prepared
-        return self
-
-    @property
-    def loss(self) -> Loss:
-        return self.prepared.loss
-
-    @property
-    def hash(self) -> str:
-        return self.prepared.hash
-
-    @property
-    def fresh(self) -> bool:
-        return self.prepared.fresh
-
-    @property
-    def counts(self) -> str:
-        return self.prepared.counts
-
-    def answer(self, context: ReleaseContext) -> _Drawn:
-        release = self.prepared.answer(context)
-        return _Drawn(release.to_bytes(), release)
-
-    def read(self, payload: bytes) -> _Drawn:
-        return _Drawn(payload, None)
 
 
 def _is_revoked(account: Any) -> bool:
@@ -571,21 +542,3 @@ def _certify_rehearsal(statement: Mapping[str, Any]) -> dict[str, Any]:
         **statement,
         "rehearsal": "answered on made-up rows drawn from the policy alone; it says nothing of the data",
     }
-
-
-def _restored(plan_hash: str, payload: bytes, source: Source) -> Answered:
-    def read(stored: bytes) -> BaseRelease:
-        return kind_of(parse_release_file(stored).certificate).read(stored)
-
-    return Answered(plan_hash, payload, source, None, read)
-
-
-def _largest_errors(answered: Answered) -> Mapping[str, float]:
-    try:
-        release = answered.release
-    except LedgerError:
-        return {}
-    if not isinstance(release, Release):
-        return {}
-    halves = {name: release.error(name) for name in release.noisy}
-    return {name: float(max(values)) for name, values in halves.items() if len(values)}

@@ -50,7 +50,11 @@ class AuditorDesk:
 
 @dataclass(frozen=True, slots=True)
 class OwnerDesk:
-    """The accounts under one budget. Each decision is in the ledger, and that it came by the desk in the desk's log."""
+    """The accounts under one budget. Each decision is in the ledger, and that it came by the desk in the desk's log.
+
+    The log has it first: what has no line is not done, and no token is lost for want of one. Where the ledger then
+    refuses, a line says so.
+    """
 
     ledger: OwnedLedger
     log: AuditLog
@@ -71,9 +75,8 @@ class OwnerDesk:
         part: str | None = None,
     ) -> str | None:
         """Make an account; its token, which is kept nowhere. See `OwnedLedger.grant`."""
-        token = self.ledger.grant(name, cap, role=role, every=every, until=until, part=part)
         self.log.append("grant", name, role=role)
-        return token
+        return self.ledger.grant(name, cap, role=role, every=every, until=until, part=part)
 
     def amend(
         self,
@@ -84,39 +87,38 @@ class OwnerDesk:
         until: datetime | Literal["never"] | None = None,
     ) -> None:
         """Change what is named of an account, and leave the rest."""
-        self.ledger.amend(name, cap=cap, every=every, until=until)
         self.log.append("grant", name)
+        self.ledger.amend(name, cap=cap, every=every, until=until)
 
     def rotate(self, name: str) -> str:
         """A new token for an account, in place of its old one."""
-        token = self.ledger.rotate(name)
         self.log.append("rotate", name)
-        return token
+        return self.ledger.rotate(name)
 
     def revoke(self, name: str) -> None:
         """Freeze an account and let no token open it."""
-        self.ledger.revoke(name)
         self.log.append("revoke", name)
+        self.ledger.revoke(name)
 
     def freeze(self, name: str) -> None:
         """Stop an account, or for ``""`` the whole."""
-        self.ledger.freeze(name)
         self.log.append("freeze", name)
+        self.ledger.freeze(name)
 
     def thaw(self, name: str) -> None:
         """Let an account, or for ``""`` the whole, spend again."""
-        self.ledger.thaw(name)
         self.log.append("thaw", name)
+        self.ledger.thaw(name)
 
     def renew(self, name: str, cap: Loss | None = None) -> None:
         """Begin a new window of an account, or for ``""`` of the whole; what was spent before adds up with it."""
-        self.ledger.renew(name, cap)
         self.log.append("renew", name)
+        self.ledger.renew(name, cap)
 
     def transfer(self, giver: str, taker: str, loss: Loss) -> None:
         """Move a part of one account's cap to another."""
-        self.ledger.transfer(giver, taker, loss)
         self.log.append("transfer", giver, to=taker)
+        self.ledger.transfer(giver, taker, loss)
 
     def budgets(self) -> list[dict[str, Any]]:
         """The whole budget and every account under it, as they are now."""
@@ -126,11 +128,11 @@ class OwnerDesk:
         """Grant a request: the cap of the account grows by what it asks for."""
         decided = self.requests.decide(number, "granted")
         try:
+            self.log.append("grant", decided.account, request=number)
             self.ledger.extend(decided.account, decided.loss)
         except BaseException:
             self.requests.reopen(number)
             raise
-        self.log.append("grant", decided.account, request=number)
         return decided
 
     def decline(self, number: int) -> BudgetRequest:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from discreet.combined import Statement, plan_under
 from discreet.policy import Policy
 from discreet.privacy import Loss, pure
 from discreet.query import Plan, PreparedSQL, Release, in_dialect, with_spend
-from discreet.release import Prepared
+from discreet.release import BaseRelease, Prepared, ReleaseContext
 from discreet.server.desk._answer_index import question_of_plan
 from discreet.server.desk._ask import Ask, QuotedColumn
 from discreet.server.desk._recently_used import RecentlyUsed
 from discreet.session import Session
 
-__all__ = ["Planned", "Planner"]
+__all__ = ["Drawn", "Planned", "Planner", "Ready"]
 
 _MOST_PLANS = 300
 
@@ -113,3 +114,47 @@ def _reads_public(plan: Plan) -> bool:
     """Whether the plan has groups or rows of public tables, which may change: it is made anew each time."""
     read = any(key.public is not None for level in plan.all_levels for key in level.bounded.keys)
     return read or bool(getattr(plan, "tables", ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a session stores: the bytes, and the release itself if it was drawn now."""
+
+    payload: bytes
+    release: BaseRelease | None
+
+    def to_bytes(self) -> bytes:
+        return self.payload
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A prepared question as a question of its own: stored bytes are served as they are, unread."""
+
+    prepared: Prepared[Any]
+
+    def prepare(self, terms: object) -> Ready:  # noqa: ARG002 - as a question is prepared
+        return self
+
+    @property
+    def loss(self) -> Loss:
+        return self.prepared.loss
+
+    @property
+    def hash(self) -> str:
+        return self.prepared.hash
+
+    @property
+    def fresh(self) -> bool:
+        return self.prepared.fresh
+
+    @property
+    def counts(self) -> str:
+        return self.prepared.counts
+
+    def answer(self, context: ReleaseContext) -> Drawn:
+        release = self.prepared.answer(context)
+        return Drawn(release.to_bytes(), release)
+
+    def read(self, payload: bytes) -> Drawn:
+        return Drawn(payload, None)

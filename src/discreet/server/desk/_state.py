@@ -1,7 +1,8 @@
 """The desk's own file: its audit log, requests for budget, an index of answers, sign-ins, and counters.
 
 It holds neither data nor answers, and no secret but the one that makes challenges of unknown accounts. It decides
-nothing about privacy: the ledger does.
+nothing about privacy: the ledger does. Nothing is written here between a charge and its answer, so that a file that is
+full, locked or gone loses no answer that was paid for.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.errors import ParameterError
+from discreet.server.desk._refusals import Refusal
 
 __all__ = ["State"]
 
@@ -47,6 +49,9 @@ CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, value INTEGER NOT NU
 CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 """
 _PATIENCE_SECONDS = 10.0
+_UNUSABLE = (
+    "the desk's own file cannot be used now, and nothing is done that it would have no line of: nothing was charged"
+)
 
 
 class State:
@@ -75,15 +80,25 @@ class State:
 
     @contextmanager
     def transaction(self, *, write: bool = True) -> Generator[sqlite3.Connection]:
-        """One transaction, alone in this process; one that writes is alone in all of them."""
-        with self._lock:
+        """One transaction, alone in this process; one that writes is alone in all of them.
+
+        Raises `Refusal` ("ledger") where the file cannot be used now: full, read-only, or locked for ten seconds.
+        """
+        if not self._lock.acquire(timeout=_PATIENCE_SECONDS):
+            raise Refusal("ledger", _UNUSABLE)
+        try:
             self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
                 yield self._connection
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:  # SQLite ends it by itself where the disk fails
+                    self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
+        except sqlite3.Error:
+            raise Refusal("ledger", _UNUSABLE) from None
+        finally:
+            self._lock.release()
 
     def close(self) -> None:
         """Give up the file."""

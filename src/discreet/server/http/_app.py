@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -15,7 +14,9 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from discreet.errors import DiscreetError
+from discreet.server.connections import until_beat
 from discreet.server.desk import REFUSALS, Buckets, Caller, Desk, RecentlyUsed, Refusal, refusal_of
+from discreet.server.http._asgi import ClientGone
 from discreet.server.http._metrics import Metrics, count_requests
 from discreet.server.http._options import ApiOptions
 from discreet.server.http._pending import PendingAnswers
@@ -58,7 +59,7 @@ class Api:
         self.home = next(iter(desks.values()))
         self.provider, self.flow, self.sign_ins = _identified(oidc, self.home)
         self.exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
-        self.pending = PendingAnswers()
+        self.pending = PendingAnswers(self.until_beat)
         self._threads = ThreadPoolExecutor(_THREADS, "desk")
         self._buyers = ThreadPoolExecutor(_THREADS, "desk, paid")
         self._buying = RecentlyUsed[asyncio.Semaphore](_MOST_BUYING)
@@ -148,9 +149,7 @@ class Api:
 
     async def until_beat(self) -> None:
         """Wait for the next whole beat, if there are any."""
-        beat = self.options.beat
-        if beat is not None:
-            await asyncio.sleep(beat - time.time() % beat)
+        await until_beat(self.options.beat)
 
     async def finish(self) -> None:
         """Wait for what is being answered."""
@@ -244,7 +243,8 @@ def _handle_errors(app: FastAPI, api: Api, on_failure: Callable[[BaseException],
         return problem_of(Refusal("parameter", str(error.detail)), status=error.status_code, headers=error.headers)
 
     async def failed(_: Request, error: Exception) -> Response:
-        on_failure(error)
+        if not isinstance(error, ClientGone):
+            on_failure(error)
         return problem_of(
             Refusal("data", "the server failed at this request, which is a bug; what was charged stays spent"),
             status=500,

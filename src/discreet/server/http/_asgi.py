@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.server.connections import Answer, Exchange, Refused, http_date
 
-__all__ = ["Application", "AsgiExchange", "Message", "problem_for"]
+__all__ = ["Application", "AsgiExchange", "ClientGone", "Message", "problem_for"]
 
 Message = MutableMapping[str, Any]
 Application = Callable[
@@ -39,6 +39,10 @@ def problem_for(refused: Refused) -> Answer:
         "kind": "request",
     }
     return Answer(answer.status, content, answer.close, answer.retry, answer.allow, "application/problem+json")
+
+
+class ClientGone(ConnectionResetError):
+    """The client is not there any more to be sent anything: no failure of an application's."""
 
 
 class AsgiExchange:
@@ -117,9 +121,9 @@ class AsgiExchange:
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
-        """Send the head, or a part of the body. Raises `OSError` where the client is gone."""
+        """Send the head, or a part of the body. Raises `ClientGone` where the client is."""
         if self._gone:
-            raise ConnectionResetError("the client is gone")
+            raise ClientGone
         if self.complete.done():
             raise RuntimeError("the answer is complete already")
         if self._head is None and not self._exchange.started:
@@ -173,7 +177,7 @@ class AsgiExchange:
             except OSError:
                 self._abort()
                 self.lose()
-                raise
+                raise ClientGone from None
         if not more:
             self._settle()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.errors import ParameterError
+from discreet.server.connections import check_beat
 
 __all__ = ["ApiOptions"]
 
@@ -34,5 +35,4 @@ class ApiOptions:
         for name in ("account_rate", "account_burst", "address_rate", "address_burst"):
             if not 0 < getattr(self, name) <= 1e6:
                 raise ParameterError(f"{name} must be above 0 and at most 1,000,000, got {getattr(self, name)}")
-        if self.beat is not None and not 0.01 <= self.beat <= 3600:
-            raise ParameterError(f"a beat has from 0.01 to 3600 seconds, got {self.beat}")
+        check_beat(self.beat)

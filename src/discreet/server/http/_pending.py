@@ -33,9 +33,13 @@ class Pending:
 
 
 class PendingAnswers:
-    """The questions of this process by account and answer; those that ended are remembered for ten minutes."""
+    """The questions of this process by account and answer; those that ended are remembered for ten minutes.
 
-    def __init__(self) -> None:
+    `until_beat` is waited for before one has ended.
+    """
+
+    def __init__(self, until_beat: Callable[[], Awaitable[None]]) -> None:
+        self._until_beat = until_beat
         self._all: OrderedDict[tuple[str, str, str], Pending] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -55,7 +59,7 @@ class PendingAnswers:
             raise Refusal("rate", "too many questions are being answered now; ask again in a moment", wait=5)
         self._all.pop(name, None)
         pending = self._all[name] = Pending(Ticket())
-        task = asyncio.create_task(_run(pending, answer))
+        task = asyncio.create_task(self._run(pending, answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return pending
@@ -72,14 +76,16 @@ class PendingAnswers:
             if place < spare or (self._all[name].ended or 0.0) < limit:
                 del self._all[name]
 
-
-async def _run(pending: Pending, answer: Callable[[Ticket], Awaitable[object]]) -> None:
-    try:
-        await answer(pending.ticket)
-    except Refusal as refusal:
-        pending.refusal = refusal
-    except Exception:  # noqa: BLE001 - it is told as what it is, a failure of the server
-        pending.refusal = Refusal("data", "the server failed while it answered; what was charged stays spent")
-    finally:
-        pending.ended = time.monotonic()
-        pending.done.set()
+    async def _run(self, pending: Pending, answer: Callable[[Ticket], Awaitable[object]]) -> None:
+        try:
+            try:
+                await answer(pending.ticket)
+            finally:
+                await self._until_beat()
+        except Refusal as refusal:
+            pending.refusal = refusal
+        except Exception:  # noqa: BLE001 - it is told as what it is, a failure of the server
+            pending.refusal = Refusal("data", "the server failed while it answered; what was charged stays spent")
+        finally:
+            pending.ended = time.monotonic()
+            pending.done.set()

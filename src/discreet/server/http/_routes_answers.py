@@ -111,7 +111,7 @@ async def basket(request: Request, api: ApiOf, body: BasketBody, key: Idempotenc
         _check_key(key, quotes.price)
     try:
         answers = await api.buy(asking.caller, lambda: asking.desk.answer_all(asking.caller, asks, max_price, key=key))
-    except Refusal:
+    except Exception:
         await api.until_beat()
         raise
     if any(each.source == "paid" for each in answers):
@@ -204,17 +204,14 @@ async def _bought(  # noqa: PLR0913, PLR0917
         if plan_hash is not None:
 
             async def later(ticket: Ticket) -> None:
-                try:
-                    await api.buy(asking.caller, lambda: paid(ticket))
-                finally:
-                    await api.until_beat()
+                await api.buy(asking.caller, lambda: paid(ticket))
 
             pending = api.pending.start(_name(api, asking, plan_hash), later)
             return _accepted(plan_hash, pending)
     try:
         answered = await api.buy(asking.caller, lambda: paid(Ticket()))
-    except Refusal as refusal:
-        if refusal.kind != "price":
+    except Exception as error:
+        if not isinstance(error, Refusal) or error.kind != "price":
             await api.until_beat()
         raise
     await api.until_beat()

@@ -15,7 +15,7 @@ from discreet.errors import QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, in_words
 from discreet.query import Release
-from discreet.server.desk import Answered, Ask, Caller, Desk, Quote, Ticket
+from discreet.server.desk import Answered, Ask, Caller, Desk, Quote, Refusal, Ticket
 from discreet.server.postgres._constants import constant_answer
 from discreet.server.postgres._desk_tables import desk_answer
 from discreet.server.postgres._refusals import SqlError, query_state
@@ -112,16 +112,37 @@ class Questions:
 
     def answer(self, text: str, settings: Settings, ticket: Ticket) -> Result:
         """The answer to a query. What it costs is charged, within `Settings.max_price`."""
+        unasked = self._unasked(text, settings)
+        if unasked is not None:
+            return unasked
+        answered = self._desk.answer(self._caller, _ask(text, settings), settings.max_price, ticket=ticket)
+        return self._result(answered, settings)
+
+    def answer_free(self, text: str, settings: Settings) -> Result | None:
+        """The answer to a query if it is free; None where it costs more than that, whether or not it may."""
+        unasked = self._unasked(text, settings)
+        if unasked is not None:
+            return unasked
+        try:
+            answered = self._desk.answer(self._caller, _ask(text, settings), probing=True)
+        except Refusal as refusal:
+            if refusal.kind == "price":
+                return None
+            raise
+        return self._result(answered, settings)
+
+    def _unasked(self, text: str, settings: Settings) -> Result | None:
+        """The answer to a query for which no ledger is asked; None for others."""
         table = self._free(text, settings)
         if table is None and _takes_no_rows(text):
             table = self.describe(text, settings).table
         if table is not None:
             return Result(table)
-        ask = _ask(text, settings)
         if settings.is_on("rehearse"):
-            answered = self._desk.rehearse(self._caller, ask)
-        else:
-            answered = self._desk.answer(self._caller, ask, settings.max_price, ticket=ticket)
+            return self._result(self._desk.rehearse(self._caller, _ask(text, settings)), settings)
+        return None
+
+    def _result(self, answered: Answered, settings: Settings) -> Result:
         errors, level = settings.is_on("errors"), settings.level
         form = f"postgres {errors} {level}"
         stored = self._desk.encode(answered, form, lambda each: _encoded(each.table, errors=errors, level=level))

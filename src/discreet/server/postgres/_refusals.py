@@ -15,7 +15,7 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.server.desk import Kind, Refusal
 from discreet.server.postgres.codec.backend import Notice
 
-__all__ = ["INTERNAL", "SqlError", "notice_of", "query_state"]
+__all__ = ["INTERNAL", "SqlError", "error_of", "notice_of", "query_state"]
 
 INTERNAL: Final = Notice("ERROR", "XX000", "an error within the server; tell the owner of the data")
 
@@ -66,6 +66,11 @@ _INSTEAD: Final[Mapping[str, str]] = {
 def query_state(message: str) -> str:
     """The SQLSTATE of a query that was refused in these words."""
     return next((code for code, words in _QUERIES if words.search(message)), _STATES["query"])
+
+
+def error_of(refusal: Refusal) -> SqlError:
+    """A refusal of the desk's as an error that ends a connection."""
+    return SqlError(_STATES[refusal.kind], str(refusal))
 
 
 def notice_of(error: SqlError | DiscreetError) -> Notice:

@@ -8,6 +8,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from discreet.server.connections import until_beat
 from discreet.server.desk import Refusal, Ticket
 from discreet.server.postgres._changes import change
 from discreet.server.postgres._portals import Portal, Portals
@@ -31,14 +32,17 @@ _IN_LINE: Final = 200
 
 
 class Runner:
-    """One session's statements: what they answer, and what they change. `send` takes messages for the client."""
+    """One session's statements: what they answer, and what they change. `send` takes messages for the client.
 
-    def __init__(
+    What was paid for, and what failed where it would cost, goes on at the next whole multiple of `beat` seconds.
+    """
+
+    def __init__(  # noqa: PLR0913
         self, questions: Questions, transaction: Transaction, portals: Portals, in_thread: InThread,
-        send: Callable[[bytes], None],
+        send: Callable[[bytes], None], *, beat: float | None = None,
     ) -> None:  # fmt: skip
         self._questions, self._transaction, self._portals = questions, transaction, portals
-        self._in_thread, self._send = in_thread, send
+        self._in_thread, self._send, self._beat = in_thread, send, beat
         self._ticket: Ticket | None = None
         self._cancelling: Awaitable[None] | None = None
 
@@ -175,7 +179,7 @@ class Runner:
         timer = None if settings.timeout is None else loop.call_later(settings.timeout, time_out)
         self._ticket = ticket
         try:
-            result = await self._in_thread(lambda: self._questions.answer(text, settings, ticket))
+            result = await self._asked(text, settings, ticket)
         except Refusal as refusal:
             if refusal.kind == "cancelled" and timed_out:
                 raise SqlError("57014", f"canceling statement due to statement timeout: {refusal}") from None
@@ -187,6 +191,21 @@ class Runner:
         if result.paid:
             self._transaction.has_paid = True
         self.notify(*result.notices)
+        return result
+
+    async def _asked(self, text: str, settings: Settings, ticket: Ticket) -> Result:
+        if self._beat is None:
+            return await self._in_thread(lambda: self._questions.answer(text, settings, ticket))
+        free = await self._in_thread(lambda: self._questions.answer_free(text, settings))
+        if free is not None:
+            return free
+        try:
+            result = await self._in_thread(lambda: self._questions.answer(text, settings, ticket))
+        except Exception as error:
+            if not isinstance(error, Refusal) or error.kind != "price":
+                await until_beat(self._beat)
+            raise
+        await until_beat(self._beat)
         return result
 
     async def _encoded(self, portal: Portal) -> list[bytes]:

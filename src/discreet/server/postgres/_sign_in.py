@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 from discreet.server.desk import Caller, Desk, Refusal
 from discreet.server.postgres._channel import Channel
 from discreet.server.postgres._encryption import Encryption
-from discreet.server.postgres._refusals import SqlError
+from discreet.server.postgres._refusals import SqlError, error_of
 from discreet.server.postgres._settings import Settings
 from discreet.server.postgres.codec import backend, frontend
 from discreet.server.postgres.codec.frontend import ProtocolError
@@ -131,7 +131,7 @@ class SignIn:
             self._channel.write(backend.negotiate_version(minor, unknown))
 
     async def _by_scram(self, desk: Desk | None, account: str) -> tuple[Desk, Caller]:
-        stored = None if desk is None else await self._in_thread(lambda: desk.verifier(account))
+        stored = None if desk is None else await self._asked(lambda: desk.verifier(account))
         known = None if stored is None else Verifier.parse(stored)
         where = next(iter(self._desks.values())) if desk is None else desk
         verifier = known or Verifier.mock(where.challenge_secret, account)
@@ -141,8 +141,9 @@ class SignIn:
         self._channel.write(backend.sasl_step(asked.message))
         final = asked.finish((await self._secret_message()).body)
         if final is None or known is None or desk is None:
+            await self._in_thread(lambda: where.refuse(account, "sign-in", "sign-in"))
             raise _refused()
-        caller = await self._admitted(lambda: desk.admit(account, "scram"))
+        caller = await self._asked(lambda: desk.admit(account, "scram"))
         self._channel.write(backend.sasl_step(final, last=True))
         return desk, caller
 
@@ -153,13 +154,14 @@ class SignIn:
         token = read_password(await self._secret_message())
         if desk is None:
             raise _refused()
-        return desk, await self._admitted(lambda: desk.sign_in(account, token))
+        return desk, await self._asked(lambda: desk.sign_in(account, token))
 
-    async def _admitted(self, admit: Callable[[], Caller]) -> Caller:
+    async def _asked(self, call: Callable[[], _T]) -> _T:
+        """What a desk says. That it can say nothing now, as its ledger is locked, it says of every account."""
         try:
-            return await self._in_thread(admit)
-        except Refusal:
-            raise _refused() from None
+            return await self._in_thread(call)
+        except Refusal as refusal:
+            raise (_refused() if refusal.kind == "sign-in" else error_of(refusal)) from None
 
     async def _secret_message(self) -> frontend.Secret:
         message = await self._next()

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,6 +23,7 @@ from discreet.server.team._settings import Settings, SourceSettings, listener
 if TYPE_CHECKING:
     from discreet.server.http.identity import OidcOptions
     from discreet.server.postgres import PostgresFront
+    from discreet.server.postgres.catalogue import Catalogue
 
 __all__ = ["serve"]
 
@@ -203,7 +205,6 @@ async def _start_wire(
 ) -> PostgresFront:
     from discreet import noise
     from discreet.server.postgres import ALPN, Limits, PostgresFront, Terms, encrypting
-    from discreet.server.postgres.catalogue import Catalogue
 
     options = settings.postgres
     assert options is not None
@@ -217,15 +218,28 @@ async def _start_wire(
         for name, each in settings.accounts.items()
     }
     terms = Terms(noise.secret, encryption, insecure=encryption is None, defaults=defaults)
-    catalogues = {name: Catalogue(name, desk.policy, "") for name, desk in desks.items()}
-
-    def catalogue(database: str, account: str) -> Catalogue:
-        return catalogues.get(database, next(iter(catalogues.values()))).for_role(account)
-
-    limits = Limits(options.connections)
-    front = PostgresFront(desks, terms, catalogue=catalogue, limits=limits, on_status=on_status)
+    limits = Limits(options.connections, beat=options.beat)
+    front = PostgresFront(desks, terms, catalogue=_Catalogues(desks), limits=limits, on_status=on_status)
     await front.start(wire)
     return front
+
+
+class _Catalogues:
+    """The catalogue of each source, made for the first client of PostgreSQL that it has: a server starts without."""
+
+    def __init__(self, desks: Mapping[str, Desk]) -> None:
+        self._policies = {name: desk.policy for name, desk in desks.items()}
+        self._catalogue: dict[str, Catalogue] = {}
+        self._making = threading.Lock()
+
+    def __call__(self, database: str, account: str) -> Catalogue:
+        from discreet.server.postgres.catalogue import Catalogue
+
+        name = database if database in self._policies else next(iter(self._policies))
+        with self._making:
+            if name not in self._catalogue:
+                self._catalogue[name] = Catalogue(name, self._policies[name], "")
+            return self._catalogue[name].for_role(account)
 
 
 def _oidc(settings: Settings) -> OidcOptions | None:

@@ -101,10 +101,11 @@ class HttpSettings(_Tls):
 
 
 class PostgresSettings(_Tls):
-    """Where the PostgreSQL wire listens, with TLS if it has a certificate."""
+    """Where the PostgreSQL wire listens, with TLS if it has a certificate. A `beat` is in seconds."""
 
     listen: str = "127.0.0.1:5433"
     connections: Annotated[int, Field(ge=1, le=100_000)] = 500
+    beat: float | None = None
 
 
 class AccountSettings(_Strict):

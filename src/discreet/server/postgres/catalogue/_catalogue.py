@@ -42,7 +42,8 @@ class Catalogue:
     """PostgreSQL's catalogue of a database whose tables are those of a policy, as an account sees it.
 
     Its rows depend on the policy alone: sizes and numbers of rows are those of empty tables. Safe to share between
-    threads. `for_role` shares the rows with another account.
+    threads. `for_role` shares the rows with another account. What takes most of a second to make, the database, is made
+    by the first query that asks it.
     """
 
     def __init__(self, database: str, policy: Policy, role: str) -> None:

@@ -55,17 +55,29 @@ _TOO_MUCH = "the query of the catalogue takes too much: ask for less at once"
 class Database:
     """Tables of the catalogue without files, network, settings or data; queries end after a time and a number of rows.
 
-    Safe to share between threads.
+    Safe to share between threads. The tables are loaded by the first query, for which others wait: a server that starts
+    need not, and one that no client of PostgreSQL asks never does.
     """
 
     def __init__(self, builtin: Mapping[tuple[str, str], BuiltIn], rows: Rows) -> None:
+        self._builtin, self._rows = builtin, rows
         self._connection = duckdb.connect(":memory:")
         self._close = weakref.finalize(self, self._connection.close)
+        self._loading, self._is_loaded = threading.Lock(), False
+        self.lookups = Lookups(builtin, rows)
+
+    def _loaded(self) -> duckdb.DuckDBPyConnection:
+        with self._loading:
+            if not self._is_loaded:
+                self._load_all()
+                self._is_loaded = True
+            return self._connection
+
+    def _load_all(self) -> None:
         for schema in SCHEMA.values():
             self._connection.execute(f"CREATE SCHEMA {schema}")
-        for (schema, name), relation in builtin.items():
-            self._load(f'{SCHEMA[schema]}."{name}"', relation, rows.get((schema, name), ()))
-        self.lookups = Lookups(builtin, rows)
+        for (schema, name), relation in self._builtin.items():
+            self._load(f'{SCHEMA[schema]}."{name}"', relation, self._rows.get((schema, name), ()))
         register(self._connection, self.lookups)
         for statement in _MACROS:
             self._connection.execute(statement)
@@ -97,7 +109,7 @@ class Database:
         Raises `QueryError` where it takes too long, too much memory or too many rows, or means nothing to DuckDB.
         """
         try:
-            cursor = self._connection.cursor()
+            cursor = self._loaded().cursor()
         except duckdb.ConnectionException:
             raise QueryError("the catalogue is closed") from None
         done = threading.Event()

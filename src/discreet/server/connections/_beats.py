@@ -1,0 +1,24 @@
+"""Whole beats: what leaves on one says little of how long it took."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from discreet.errors import ParameterError
+
+__all__ = ["check_beat", "until_beat"]
+
+_SHORTEST, _LONGEST = 0.01, 3600.0
+
+
+def check_beat(beat: float | None) -> None:
+    """Raise `ParameterError` for a beat, in seconds, that makes no sense; None is no beat."""
+    if beat is not None and not _SHORTEST <= beat <= _LONGEST:
+        raise ParameterError(f"a beat has from {_SHORTEST} to {_LONGEST:.0f} seconds, got {beat}")
+
+
+async def until_beat(beat: float | None) -> None:
+    """Wait for the next whole multiple of a beat by the clock, for at most one beat; None waits for nothing."""
+    if beat is not None:
+        await asyncio.sleep(beat - time.time() % beat)
