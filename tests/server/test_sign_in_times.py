@@ -63,8 +63,10 @@ def test_an_unknown_account_is_refused_in_the_time_of_a_wrong_token(served: Serv
     The means of their medians may differ by a factor of 1.05. On a busy machine half of the times were seen to lie
     within 45 % of one another: σ is 0.34, a median of 400 errs by 1.25 σ / √400 = 2.1 %, a mean of two by 1.5 % and the
     ratio by 2.1 %. So one try in 60 is beyond the factor by chance, and three in a row are one in 200,000. A refusal of
-    an account that there is took 8 % longer before that was made up for.
+    an account that there is took 8 % longer before that was made up for. The one that the ledger's newest entry is
+    about is another matter: it is read with the ledger's end, and its refusals take 6 % less than all others.
     """
+    served.desk.owner().grant("zoe", pure(1))  # the newest, and not asked for
     for place in range(TRIES):
         taken = cpu_of_refusals(served)
         unknown, wrong = (taken["nobody"] + taken["noone"]) / 2, (taken["ada"] + taken["ben"]) / 2

@@ -152,8 +152,8 @@ def read_only(served: Served) -> Iterator[None]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Served]:
-    """A desk that waits for its own file for a fifth of a second."""
-    monkeypatch.setattr(_state, "_PATIENCE_SECONDS", 0.2)
+    """A desk that waits for its own file for a twentieth of a second."""
+    monkeypatch.setattr(_state, "_PATIENCE_SECONDS", 0.05)
     running = Served(tmp_path).start()
     yield running
     running.stop()
@@ -347,7 +347,7 @@ def test_the_answer_of_a_client_that_goes_away_is_there_when_it_comes_back(
 
     token = {"Authorization": served.basic()}
     httpx2.get(f"http://127.0.0.1:{served.http_port}/v1/budget", headers=token)
-    before, count = alive(), 12
+    before, count = alive(), 6
     with monkeypatch.context() as patch:
         between_drawing_and_storing(patch, wait)
         for number in range(count):

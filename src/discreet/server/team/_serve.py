@@ -229,7 +229,7 @@ class _Catalogues:
 
     def __init__(self, desks: Mapping[str, Desk]) -> None:
         self._policies = {name: desk.policy for name, desk in desks.items()}
-        self._catalogue: dict[str, Catalogue] = {}
+        self._by_name: dict[str, Catalogue] = {}
         self._making = threading.Lock()
 
     def __call__(self, database: str, account: str) -> Catalogue:
@@ -237,9 +237,9 @@ class _Catalogues:
 
         name = database if database in self._policies else next(iter(self._policies))
         with self._making:
-            if name not in self._catalogue:
-                self._catalogue[name] = Catalogue(name, self._policies[name], "")
-            return self._catalogue[name].for_role(account)
+            if name not in self._by_name:
+                self._by_name[name] = Catalogue(name, self._policies[name], "")
+            return self._by_name[name].for_role(account)
 
 
 def _oidc(settings: Settings) -> OidcOptions | None:
