@@ -57,6 +57,7 @@ def cpu_of_refusals(served: Served) -> dict[str, float]:
     return {name: statistics.median(each) for name, each in taken.items()}
 
 
+@pytest.mark.soak
 def test_an_unknown_account_is_refused_in_the_time_of_a_wrong_token(served: Served) -> None:
     """CPU of the process from request to answer, two accounts of each kind, 400 times in random order.
 
