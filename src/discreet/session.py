@@ -170,6 +170,7 @@ class Session:
         >>> from discreet.privacy import pure
         >>> policy = {"version": "1", "budget": {"epsilon": 9},
         ...           "tables": {"t": {"unit": "rows", "columns": {"x": {"type": "int"}}}}}
+        >>> from discreet.connection import connect
         >>> with connect({"t": pa.table({"x": list(range(100)) * 50})}, policy) as session:
         ...     print(session.suggest("t", "x", spend=pure(8)).to_toml())
         [tables.t.columns.x]
@@ -222,6 +223,7 @@ class Session:
         >>> from discreet.mechanisms import DiscreteLaplace
         >>> policy = {"version": "1", "budget": {"epsilon": 1},
         ...           "tables": {"t": {"unit": "rows", "columns": {"x": {"type": "int", "bounds": [0, 9]}}}}}
+        >>> from discreet.connection import connect
         >>> with connect({"t": pa.table({"x": [1, 2, 3]})}, policy) as session:
         ...     release = session.release(DiscreteLaplace(scale=4), 42, sensitivity=1, name="visits")
         ...     session.release(DiscreteLaplace(scale=4), 43, sensitivity=1, name="visits").value == release.value
