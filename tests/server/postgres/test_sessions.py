@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from fractions import Fraction
 from typing import Any
 
@@ -400,3 +401,25 @@ def test_what_fails_within_is_not_told(monkeypatch: pytest.MonkeyPatch, front: F
         assert refused["C"] == "XX000" and "secret" not in str(refused)
         assert front.status.pop() == "internal error: ZeroDivisionError; the server goes on, and reports this kind once"
         assert rows(ask(wire, "SELECT 1")) == [[b"1"]]
+
+
+def test_one_account_does_not_take_all_threads(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
+    held, answer = threading.Event(), Desk.answer
+
+    def slow(desk: Desk, caller: Any, *arguments: Any, **more: Any) -> Any:
+        if caller.name == "ada":
+            held.wait(60)
+        return answer(desk, caller, *arguments, **more)
+
+    monkeypatch.setattr(Desk, "answer", slow)
+    settings = {"user": "", "database": "visits", "options": "-c discreet.epsilon=0.1"}
+    with ExitStack() as stack:
+        stack.callback(held.set)
+        for _ in range(40):
+            wire = stack.enter_context(Wire(front.host, front.port))
+            wire.sign_in(front.tokens["ada"], **{**settings, "user": "ada"})
+            wire.send(query(COUNT))
+        other = stack.enter_context(Wire(front.host, front.port))
+        other.sign_in(front.tokens["bob"], **{**settings, "user": "bob"})
+        assert len(rows(other.ask(query(COUNT)))) == 3
+        assert not held.is_set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
@@ -75,15 +76,24 @@ class Result:
 
 
 class Questions:
-    """What one session asks. Every call may wait: make it in a thread.
+    """What one session asks. Every call may wait: make it in a thread, and `answer` in the account's `turn`.
 
     Raises `SqlError` and `Refusal` for what is refused. `columns` are the types of the policy's columns by name, in
     lower case, and `samples` a constant of SQL for each that has keys or bounds.
     """
 
-    def __init__(self, desk: Desk, caller: Caller, catalogue: Catalogue | None, database: str, process: int) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917
+        self,
+        desk: Desk,
+        caller: Caller,
+        catalogue: Catalogue | None,
+        database: str,
+        process: int,
+        turn: asyncio.Semaphore,
+    ) -> None:
         self._desk, self._caller, self._catalogue = desk, caller, catalogue
         self._database, self._process = database, process
+        self.turn = turn
         self.columns, self.samples = _columns(desk.policy), _samples(desk.policy)
 
     def describe_catalogue(self, text: str, parameters: int) -> tuple[tuple[int, ...], Described] | None:

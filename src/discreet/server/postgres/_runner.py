@@ -193,14 +193,19 @@ class Runner:
         self.notify(*result.notices)
         return result
 
+    async def _in_turn(self, text: str, settings: Settings, ticket: Ticket) -> Result:
+        """The answer, when the account has a turn: no account takes all threads from the others."""
+        async with self._questions.turn:
+            return await self._in_thread(lambda: self._questions.answer(text, settings, ticket))
+
     async def _asked(self, text: str, settings: Settings, ticket: Ticket) -> Result:
         if self._beat is None:
-            return await self._in_thread(lambda: self._questions.answer(text, settings, ticket))
+            return await self._in_turn(text, settings, ticket)
         free = await self._in_thread(lambda: self._questions.answer_free(text, settings))
         if free is not None:
             return free
         try:
-            result = await self._in_thread(lambda: self._questions.answer(text, settings, ticket))
+            result = await self._in_turn(text, settings, ticket)
         except Exception as error:
             if not isinstance(error, Refusal) or error.kind != "price":
                 await until_beat(self._beat)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from discreet.server.connections import check_beat
-from discreet.server.desk import Buckets, Desk
+from discreet.server.desk import Buckets, Desk, RecentlyUsed
 from discreet.server.postgres._channel import Channel
 from discreet.server.postgres._questions import Catalogue, Questions
 from discreet.server.postgres._refusals import SqlError
@@ -29,6 +29,8 @@ _T = TypeVar("_T")
 CatalogueOf = Callable[[str, str], Catalogue]
 """The catalogue of a database, by its name, for an account."""
 _LOG = logging.getLogger("asyncio")
+_AT_ONCE, _MOST_TURNS = 8, 10_000
+"""Questions of one account that are at the desk at once; and of how many accounts that is remembered."""
 _LINGER_SECONDS, _LINGER_BYTES = 2.0, 1 << 20
 
 
@@ -95,6 +97,7 @@ class PostgresFront:
         self._threads = ThreadPoolExecutor(self._limits.threads, "postgres")
         self._accounts = Buckets(self._limits.account_rate, self._limits.account_burst)
         self._addresses = Buckets(self._limits.address_rate, self._limits.address_burst)
+        self._turns = RecentlyUsed[asyncio.Semaphore](_MOST_TURNS)
         self._connections: dict[int, _Connection] = {}
         self._starting: dict[int, None] = {}
         self._processes = 0
@@ -172,7 +175,8 @@ class PostgresFront:
         if self._catalogue is not None:
             make = self._catalogue
             catalogue = await self._in_thread(lambda: make(database, caller.name))
-        questions = Questions(desk, caller, catalogue, database, connection.process)
+        turn = self._turns.get((database, caller.name), lambda: asyncio.Semaphore(_AT_ONCE))
+        questions = Questions(desk, caller, catalogue, database, connection.process, turn)
         connection.session = Session(
             channel, reader, questions, signed_in.settings, self._in_thread, self._limits.seconds, self._limits.idle,
             self._limits.beat, lambda: self._check_rate(f"{database}/{caller.name}"), self._report,
