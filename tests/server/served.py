@@ -72,10 +72,9 @@ class Served:
             }
         )
         self.home, self.ledger, self.state = home, home / "a.ledger", home / "a.desk"
-        self.desk: Desk = open_desk({"visits": visits}, POLICY, self.ledger, state=self.state)
+        self.desk: Desk = open_desk({"visits": visits}, POLICY, self.ledger, state=self.state, beat=beat)
         self.tokens = {name: self.desk.owner().grant(name, pure(20)) or "" for name in ("ada", "ben")}
         self.reported: list[str] = []
-        self._beat = beat
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._clients: dict[tuple[str, str], Any] = {}
@@ -91,15 +90,11 @@ class Served:
 
     async def _start(self) -> tuple[int, int]:
         http, wire = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
-        options = ApiOptions(
-            self._beat, account_rate=OFTEN, account_burst=OFTEN, address_rate=OFTEN, address_burst=OFTEN
-        )
+        options = ApiOptions(account_rate=OFTEN, account_burst=OFTEN, address_rate=OFTEN, address_burst=OFTEN)
         app = create_app({"visits": self.desk}, options, on_failure=lambda error: self.reported.append(repr(error)))
         self.server = HttpServer(configure(app, StrictHttp(ConnectionLimits()), lifespan="on"))
         self._serving = asyncio.create_task(self.server.serve([http]))
-        limits = Limits(
-            account_rate=OFTEN, account_burst=OFTEN, address_rate=OFTEN, address_burst=OFTEN, beat=self._beat
-        )
+        limits = Limits(account_rate=OFTEN, account_burst=OFTEN, address_rate=OFTEN, address_burst=OFTEN)
         self.front = PostgresFront(
             {"visits": self.desk}, Terms(noise.secret, insecure=True), limits=limits, on_status=self.reported.append
         )

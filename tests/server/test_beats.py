@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli._app import app
+from discreet.datasets import rand
 from discreet.errors import DataError, ParameterError
 from discreet.ledger import _spend_first
-from discreet.server.connections import _beats, until_beat
+from discreet.server.connections import _beats, has_passed, until_beat
+from discreet.server.desk import _desk, open_desk
 from discreet.server.http import _app
-from discreet.server.http._options import ApiOptions
-from discreet.server.postgres import Limits, _runner
-from discreet.server.team import Settings
+from discreet.server.postgres import _runner
+from discreet.server.team import Settings, SourceSettings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -30,19 +32,27 @@ from served import FRONTS, Served, question
 
 
 class Beats:
-    """A clock that a test beats by hand: how many wait for it, and until when."""
+    """A clock that a test beats by hand: how many wait for it, until when, and what came before the last one."""
 
     def __init__(self) -> None:
         self.waiting = 0
         self._next = threading.Event()
+        self._last = datetime.now(UTC)
+
+    def has_passed(self, beat: float | None, at: datetime) -> bool:
+        assert beat == 7
+        return at < self._last
 
     async def until_beat(self, beat: float | None) -> None:
+        if beat is None:
+            return
         assert beat == 7
         self.waiting += 1
         while not self._next.is_set():
             await asyncio.sleep(0.005)
 
     def beat(self) -> None:
+        self._last = datetime.now(UTC)
         self._next.set()
 
     def start_again(self) -> None:
@@ -55,6 +65,7 @@ def beats(monkeypatch: pytest.MonkeyPatch) -> Beats:
     made = Beats()
     for module in (_app, _runner):
         monkeypatch.setattr(module, "until_beat", made.until_beat)
+    monkeypatch.setattr(_desk, "has_passed", made.has_passed)
     return made
 
 
@@ -181,6 +192,47 @@ def test_who_asks_later_is_told_of_an_answer_on_a_beat(served: Served, beats: Be
     assert json.loads(client.get(location).text)["rows"]
 
 
+@pytest.mark.parametrize("front", FRONTS)
+def test_nobody_is_told_before_the_beat_that_an_answer_is_there(served: Served, beats: Beats, front: str) -> None:
+    """Whoever could see when an answer was drawn could measure how long it took."""
+    other, client = served.client("http", fresh=True), served.client("http")
+    body = {"query": question(1), "spend": {"epsilon": "0.5"}}
+    plan_hash = client.post("/plans", json=body).json()["id"]
+    beats.start_again()
+    asking = threading.Thread(target=lambda: served.ask(front, 1))
+    asking.start()
+    while not beats.waiting:
+        time.sleep(0.005)
+    quote = other.post("/plans", json=body).json()
+    assert (quote["price"], quote["answers"]) == ({"kind": "pure", "epsilon": "1/2"}, [])
+    (charge,) = other.get("/history").json()["charges"]
+    assert (charge["answered"], charge["question"]) == (False, None)
+    asked = {
+        "again": lambda: other.post("/answers", json=body),
+        "by its name": lambda: other.get(f"/answers/{plan_hash}"),
+        "its certificate": lambda: other.get(f"/answers/{plan_hash}/certificate"),
+    }
+    came: dict[str, int] = {}
+    later = [
+        threading.Thread(target=lambda name=name, ask=ask: came.update({name: ask().status_code}))
+        for name, ask in asked.items()
+    ]
+    for each in later:
+        each.start()
+    until = time.monotonic() + 30
+    while beats.waiting < 1 + len(later) and time.monotonic() < until:
+        time.sleep(0.005)
+    assert came == {}
+    beats.beat()
+    for each in (asking, *later):
+        each.join()
+    assert came == dict.fromkeys(asked, 200)
+    quote = other.post("/plans", json=body).json()
+    assert (quote["price"], len(quote["answers"])) == (None, 1)
+    assert other.get("/history").json()["charges"][0]["answered"]
+    other.close()
+
+
 def test_a_beat_is_a_whole_multiple_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
 
@@ -193,6 +245,8 @@ def test_a_beat_is_a_whole_multiple_by_the_clock(monkeypatch: pytest.MonkeyPatch
             patch.setattr(_beats.time, "time", lambda now=now: now)
             asyncio.run(until_beat(beat))
             assert slept.pop() == wait
+            last = datetime.fromtimestamp(now // beat * beat, UTC)
+            assert [has_passed(beat, last + timedelta(milliseconds=each)) for each in (-1, 0)] == [True, False]
         asyncio.run(until_beat(None))
     assert slept == []
     before = time.time()
@@ -209,23 +263,22 @@ def test_one_option_sets_both_fronts(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr("discreet.server.team.serve", serve)
     command = ["serve", "visits.toml", "--data", "v.csv", "--ledger", "l", "--postgres", ":0", "--beat", "0.5"]
     assert CliRunner().invoke(app, command, catch_exceptions=False).exit_code == 0
-    assert [(each.http.beat, each.postgres.beat) for each in chosen] == [(0.5, 0.5)]
+    assert [each.beat for each in chosen] == [0.5]
     path = tmp_path / "serve.toml"
     path.write_text("""
+        beat = 2.5
         [sources.visits]
         policy = "visits.toml"
         data = "v.csv"
         ledger = "l"
-        [postgres]
-        beat = 2.5
     """)
-    settings = Settings.load(path)
-    assert settings.postgres is not None
-    assert (settings.http.beat, settings.postgres.beat) == (None, 2.5)
+    assert Settings.load(path).beat == 2.5
 
 
 @pytest.mark.parametrize("beat", [0, -1, 0.001, 3601, float("nan"), float("inf")])
 def test_a_beat_that_makes_no_sense_is_refused(beat: float) -> None:
-    for options in (lambda: ApiOptions(beat=beat), lambda: Limits(beat=beat)):
-        with pytest.raises(ParameterError, match="a beat has from"):
-            options()
+    source = SourceSettings(policy=Path("p"), data="d", ledger="l")
+    with pytest.raises(ParameterError, match="a beat has from"):
+        Settings(sources={"visits": source}, beat=beat).check()
+    with pytest.raises(ParameterError, match="a beat has from"):
+        open_desk({"visits": rand.table}, rand.policy, None, beat=beat)

@@ -92,8 +92,9 @@ def serve(  # noqa: PLR0913 — an option each
         settings = _chosen(policy, data, ledger, state, key_file, shelf=shelf, workers=workers or 1)
         settings = settings.model_copy(
             update={
-                "http": settings.http.model_validate({"listen": http or ":8080", "beat": beat, **tls}),
-                "postgres": _wire(postgres, {"beat": beat, **tls}),
+                "http": settings.http.model_validate({"listen": http or ":8080", **tls}),
+                "postgres": _wire(postgres, tls),
+                "beat": beat,
             }
         )
     run(settings, on_status=_tell)

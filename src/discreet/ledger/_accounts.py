@@ -245,7 +245,7 @@ class AccountLedger:
             )
         store.seen = row
         self._claims.drop(ident)
-        return Stored(row.hash, payload)
+        return Stored(row.hash, payload, subject_time(row, self._where))
 
     def entries(self) -> Iterator[Entry]:
         """Every entry about this account up to now, in order, without what would tell of others."""
@@ -318,7 +318,7 @@ class AccountLedger:
 
     def _stored(self, connection: sa.Connection, row: Row) -> Stored:
         head = None if row.salt is None and self._account != OWNER_ACCOUNT else row.hash
-        return Stored(head, self._store.release(connection, row))
+        return Stored(head, self._store.release(connection, row), subject_time(row, self._where))
 
 
 def _check_room(repeats: int) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 import sqlalchemy as sa
 
 from discreet.errors import LedgerError
 from discreet.ledger._protocol import Entry
 from discreet.ledger.log import _rows
-from discreet.ledger.log._chain import check, entry
+from discreet.ledger.log._chain import check, entry, subject_time
 from discreet.ledger.log._schema import entries, row_columns
 from discreet.ledger.log._store import LedgerStore
 
@@ -22,7 +23,7 @@ class LoggedCharge:
 
     `question` is the SQL, or the kind of another release. It is None where nothing was stored, where what was stored is
     no release of discreet, and where it is `sealed`, in a ledger that was opened without its key; `answered` says that
-    something was stored. So it is where that is `damaged`: missing, changed or not to be read, as `find` says in full.
+    something was stored, and `answered_at` when. So it is where that is `damaged`: missing, changed or not to be read, as `find` says in full.
     `policy` is the digest of the policy, and `version` the label of the data.
     """
 
@@ -33,6 +34,7 @@ class LoggedCharge:
     version: str | None = None
     sealed: bool = False
     damaged: bool = False
+    answered_at: datetime | None = None
 
 
 def logged_charges(store: LedgerStore, count: int, account: str | None = None) -> list[LoggedCharge]:
@@ -52,18 +54,19 @@ def _logged(store: LedgerStore, connection: sa.Connection, charge: Entry, reserv
     stored = [row for row in _rows.of_reservation(connection, reservation, store.where) if row.kind == "release"]
     if not stored:
         return LoggedCharge(charge, answered=False)
+    at = subject_time(stored[0], store.where)
     if store.locked:
-        return LoggedCharge(charge, answered=True, sealed=True)
+        return LoggedCharge(charge, answered=True, answered_at=at, sealed=True)
     from discreet.release import parse_release_file
 
     try:
         payload = store.release(connection, stored[0])
     except LedgerError:  # one that is damaged hides no other, nor its own cost
-        return LoggedCharge(charge, answered=True, damaged=True)
+        return LoggedCharge(charge, answered=True, answered_at=at, damaged=True)
     try:
         certificate = parse_release_file(payload).certificate
     except LedgerError:  # stored by another program than discreet
-        return LoggedCharge(charge, answered=True)
+        return LoggedCharge(charge, answered=True, answered_at=at)
     question, policy, version = (
         text if isinstance(text, str) else None
         for text in (
@@ -72,4 +75,4 @@ def _logged(store: LedgerStore, connection: sa.Connection, charge: Entry, reserv
             certificate.get("version"),
         )
     )
-    return LoggedCharge(charge, answered=True, question=question, policy=policy, version=version)
+    return LoggedCharge(charge, answered=True, answered_at=at, question=question, policy=policy, version=version)

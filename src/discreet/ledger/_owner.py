@@ -17,7 +17,7 @@ from discreet.ledger._auditor import LedgerAudit
 from discreet.ledger._protocol import Entry, Stored
 from discreet.ledger.crypto._scram import scram_verifier
 from discreet.ledger.log import _rows
-from discreet.ledger.log._chain import entry
+from discreet.ledger.log._chain import entry, subject_time
 from discreet.ledger.log._commitments import Row
 from discreet.ledger.log._store import LedgerStore, LedgerTransaction
 from discreet.ledger.state._account import OWNER_ACCOUNT, PERIODS, Account, Period
@@ -99,7 +99,11 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         checked_name("a plan hash", plan_hash)
         with self._store.database.transaction(write=False) as connection:
             row = _rows.newest_of_plan(connection, plan_hash, self._where)
-            stored = None if row is None else Stored(row.hash, self._store.release(connection, row))
+            stored = (
+                None
+                if row is None
+                else Stored(row.hash, self._store.release(connection, row), subject_time(row, self._where))
+            )
         if stored is not None:
             self._store.database.sync()
         return stored

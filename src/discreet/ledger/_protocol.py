@@ -35,13 +35,14 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A release as the ledger keeps it: the hash of its entry, and its bytes.
+    """A release as the ledger keeps it: the hash of its entry, its bytes, and when it was stored.
 
     An account has no hash of an entry of format 2, which would tell of others.
     """
 
     head: str | None
     payload: bytes = field(repr=False)
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 Heads are parsed strictly (`read_head`), every wait has a deadline, and connections and the bytes held for them are
 limited (`HttpConnections`). `Certificates` are for TLS, and are read again when their files change. `until_beat` is
-when answers leave that were paid for.
+when answers leave that were paid for, and `has_passed` whether that has been.
 """
 
-from discreet.server.connections._beats import check_beat, until_beat
+from discreet.server.connections._beats import check_beat, has_passed, until_beat
 from discreet.server.connections._certificates import Certificates
 from discreet.server.connections._connections import Exchange, HttpConnections, Line
 from discreet.server.connections._head import HEAD, Answer, Refused, Request, http_date, read_head
@@ -23,6 +23,7 @@ __all__ = [
     "Request",
     "allow_files",
     "check_beat",
+    "has_passed",
     "http_date",
     "read_head",
     "until_beat",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import datetime
 
 from discreet.errors import ParameterError
 
-__all__ = ["check_beat", "until_beat"]
+__all__ = ["check_beat", "has_passed", "until_beat"]
 
 _SHORTEST, _LONGEST = 0.01, 3600.0
 
@@ -16,6 +17,16 @@ def check_beat(beat: float | None) -> None:
     """Raise `ParameterError` for a beat, in seconds, that makes no sense; None is no beat."""
     if beat is not None and not _SHORTEST <= beat <= _LONGEST:
         raise ParameterError(f"a beat has from {_SHORTEST} to {_LONGEST:.0f} seconds, got {beat}")
+
+
+def has_passed(beat: float | None, at: datetime) -> bool:
+    """Whether a whole multiple of a beat has come since a time: then what was there at it has left. So without a beat.
+
+    >>> from datetime import UTC
+    >>> has_passed(3600.0, datetime.now(UTC).replace(year=2024)), has_passed(None, datetime.now(UTC))
+    (True, True)
+    """
+    return beat is None or time.time() // beat > at.timestamp() // beat
 
 
 async def until_beat(beat: float | None) -> None:

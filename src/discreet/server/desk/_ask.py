@@ -26,8 +26,9 @@ LONGEST_QUERY = 1 << 16
 MOST_IN_BASKET = 100
 """Questions that may be asked at once."""
 
-Source = Literal["paid", "repeat", "shelf", "rehearsal"]
-"""Where an answer comes from: drawn now, the account's own of before, another account's, or made-up rows."""
+Source = Literal["paid", "public", "repeat", "shelf", "rehearsal"]
+"""Where an answer comes from: drawn and charged now, listed from what is public anyway, the account's own of before,
+another account's, or made-up rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +135,21 @@ class Basket:
 class Answered:
     """An answer as the ledger stores it, where it comes from, and what was charged for it now.
 
-    `id` is the hash of its plan, by which it can be had again.
+    `id` is the hash of its plan, by which it can be had again. One that `is_held` may not leave before the next beat.
     """
 
-    def __init__(
-        self, plan_hash: str, payload: bytes, source: Source, price: Loss | None, read: Callable[[bytes], BaseRelease]
+    def __init__(  # noqa: PLR0913
+        self,
+        plan_hash: str,
+        payload: bytes,
+        source: Source,
+        price: Loss | None,
+        read: Callable[[bytes], BaseRelease],
+        *,
+        is_held: bool = False,
     ) -> None:
         self.id, self.payload, self.source, self.price = plan_hash, payload, source, price
+        self.is_held = is_held
         self._read = read
 
     @cached_property
@@ -154,13 +163,13 @@ class Answered:
         return hashlib.sha256(self.payload).digest()
 
     @classmethod
-    def restored(cls, plan_hash: str, payload: bytes, source: Source) -> Answered:
+    def restored(cls, plan_hash: str, payload: bytes, source: Source, *, is_held: bool = False) -> Answered:
         """A stored answer of whichever kind."""
 
         def read(stored: bytes) -> BaseRelease:
             return kind_of(parse_release_file(stored).certificate).read(stored)
 
-        return cls(plan_hash, payload, source, None, read)
+        return cls(plan_hash, payload, source, None, read, is_held=is_held)
 
     @property
     def largest_errors(self) -> Mapping[str, float]:

@@ -35,7 +35,7 @@ class Family:
 
 ANSWERS = Family(
     "discreet_answers",
-    "Answers, by where they come from: paid now, a repeat, the shelf, or a rehearsal.",
+    "Answers, by where they come from: paid now, public anyway, a repeat, the shelf, or a rehearsal.",
     {"origin": get_args(Source)},
 )
 REFUSALS = Family("discreet_refusals", "Refusals, by their kind.", {"kind": get_args(Kind)})

@@ -13,11 +13,12 @@ from typing import Any, Self, cast
 from discreet import noise
 from discreet.engines import Engine, open_engine
 from discreet.errors import DiscreetError, SignInRefused
-from discreet.ledger import AccountLedger, Check, LedgerAudit, LoggedCharge, OwnedLedger, verify_release
+from discreet.ledger import AccountLedger, Check, LedgerAudit, LoggedCharge, OwnedLedger, Stored, verify_release
 from discreet.policy import Policy
 from discreet.privacy import Loss, in_words
 from discreet.query import Suggest, together
 from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile
+from discreet.server.connections import check_beat, has_passed
 from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
 from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote
 from discreet.server.desk._audit_log import Act, AuditLog, RefusalLog
@@ -84,12 +85,22 @@ class Desk:
         The desk's own file; None keeps it in memory.
     shelf
         Whether an answer that one account paid for answers the same question of all.
+    beat
+        Seconds on whose whole multiples fronts let leave what was paid for. Until then no other call tells of it.
     """
 
-    def __init__(
-        self, policy: Policy, engine: Engine, ledger: OwnedLedger, state: Path | None, *, shelf: bool = False
+    def __init__(  # noqa: PLR0913
+        self,
+        policy: Policy,
+        engine: Engine,
+        ledger: OwnedLedger,
+        state: Path | None,
+        *,
+        shelf: bool = False,
+        beat: float | None = None,
     ) -> None:
-        self.policy, self.shelf_is_shared = policy, shelf
+        check_beat(beat)
+        self.policy, self.shelf_is_shared, self.beat = policy, shelf, beat
         self._engine, self._ledger, self._state = engine, ledger, State(state)
         self._flights = SingleFlight(None if state is None else state.with_name(f"{state.name}.lock"))
         self.log, self.owner_sign_ins = AuditLog(self._state), OwnerSignIns(self._state)
@@ -219,7 +230,7 @@ class Desk:
             id=None if prepared is None else prepared.hash,
             columns=planned.columns,
             loss=planned.plan.loss,
-            price=planned.price if stored is None else None,
+            price=planned.price if stored is None or stored.is_held else None,
             answers=tuple(map(self._earlier(caller), self._indexed(caller, planned))) if earlier else (),
         )
 
@@ -324,7 +335,8 @@ class Desk:
         stored = own or shared
         if stored is None:
             raise Refusal("unknown", "this account has no answer of this name: ask the question itself")
-        return Answered.restored(plan_hash, stored.payload, "shelf" if own is None else "repeat")
+        source = "shelf" if own is None else "repeat"
+        return Answered.restored(plan_hash, stored.payload, source, is_held=self._is_held(stored))
 
     def is_answering(self, caller: Caller, plan_hash: str) -> bool:
         """Whether a question of this account is being answered now, by whichever process of the server."""
@@ -365,7 +377,8 @@ class Desk:
     def history(self, caller: Caller, count: int = 100) -> list[LoggedCharge]:
         """The newest charges with their questions: of the account, or for the owner and auditors of all."""
         with self._asked(caller):
-            return caller.ledger.log(count)
+            charges = caller.ledger.log(count)
+            return charges if caller.role == "owner" else list(map(self._until_told, charges))
 
     def verify(self, caller: Caller, file: ReleaseFile) -> list[Check]:
         """All checks of a release that somebody has: its signature by this ledger, its digests and its loss.
@@ -381,7 +394,7 @@ class Desk:
         with self._asked(caller):
             if not self.shelf_is_shared:
                 raise Refusal("role", "answers are not shared here: the owner has left the shelf off")
-            return [each for each in self._ledger.log(count) if each.answered]
+            return [each for each in map(self._until_told, self._ledger.log(count)) if each.answered]
 
     def request(self, caller: Caller, loss: Loss, reason: str) -> BudgetRequest:
         """Ask the owner for more budget."""
@@ -450,18 +463,30 @@ class Desk:
             session = Session(self._engine, self.policy, caller.spending)
             ticket.taken(session)
             drawn: Drawn = cast("Any", session).answer(Ready(prepared), idempotency_key=key)
+        is_held = self.beat is not None and price is not None
         if drawn.release is None:
-            return Answered(prepared.hash, drawn.payload, "repeat", None, prepared.read)
-        release = drawn.release
-        return Answered(prepared.hash, drawn.payload, "paid", price, lambda _: release)
+            return Answered(prepared.hash, drawn.payload, "repeat", None, prepared.read, is_held=is_held)
+        release, source = drawn.release, "public" if price is None else "paid"
+        return Answered(prepared.hash, drawn.payload, source, price, lambda _: release, is_held=is_held)
 
     def _stored(self, ledger: AccountLedger, prepared: Prepared[Any]) -> Answered | None:
         """The stored answer to a prepared question that this account may have for free, or None."""
         own = ledger.find(prepared.hash)
-        if own is not None:
-            return Answered(prepared.hash, own.payload, "repeat", None, prepared.read)
-        shared = self._ledger.find_of_any(prepared.hash) if self.shelf_is_shared else None
-        return None if shared is None else Answered(prepared.hash, shared.payload, "shelf", None, prepared.read)
+        stored = own or (self._ledger.find_of_any(prepared.hash) if self.shelf_is_shared else None)
+        if stored is None:
+            return None
+        source, is_held = "shelf" if own is None else "repeat", self._is_held(stored)
+        return Answered(prepared.hash, stored.payload, source, None, prepared.read, is_held=is_held)
+
+    def _is_held(self, stored: Stored) -> bool:
+        """Whether an answer was stored since the last beat: nobody is told before the next that it is there."""
+        return not has_passed(self.beat, stored.at)
+
+    def _until_told(self, charge: LoggedCharge) -> LoggedCharge:
+        """A charge as it may be told of: with its answer once that has left."""
+        if charge.answered_at is None or has_passed(self.beat, charge.answered_at):
+            return charge
+        return LoggedCharge(charge.charge, answered=False)
 
     def _existing(self, caller: Caller, planned: Planned) -> Answered:
         """The newest answer to a question at whatever spend. Raises `Refusal` ("price") if there is none."""
@@ -470,7 +495,8 @@ class Desk:
         raise _no_answer_yet()
 
     def _indexed(self, caller: Caller, planned: Planned) -> Sequence[IndexedAnswer]:
-        return self._index.newest(planned.question, None if self.shelf_is_shared else caller.account)
+        answers = self._index.newest(planned.question, None if self.shelf_is_shared else caller.account)
+        return [each for each in answers if has_passed(self.beat, each.at)]
 
     def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
         def earlier(each: IndexedAnswer) -> EarlierAnswer:

@@ -23,6 +23,7 @@ def open_desk(  # noqa: PLR0913
     key: bytes | None = None,
     state: Path | None = None,
     shelf: bool = False,
+    beat: float | None = None,
 ) -> Desk:
     """A desk over a source, as `discreet.connect` opens it for its owner.
 
@@ -34,11 +35,14 @@ def open_desk(  # noqa: PLR0913
         The desk's own file; None keeps it in memory, where it ends with the process.
     shelf
         Whether an answer that one account paid for answers the same question of all.
+    beat
+        Seconds: what was paid for, and what failed where it would cost, leaves on whole multiples of it, so that when
+        it comes says little of how long it took. None: as soon as it is there.
 
     Raises
     ------
     PolicyError, DataError, LedgerError, ParameterError, MissingExtra
-        If the policy, the source, the ledger or the file cannot be used.
+        If the policy, the source, the ledger or the file cannot be used, or a beat makes no sense.
 
     >>> from discreet.datasets import rand
     >>> from discreet.privacy import pure
@@ -54,7 +58,7 @@ def open_desk(  # noqa: PLR0913
         opened = open_for(checked, ledger, key=key)
         if not isinstance(opened, OwnedLedger):
             raise LedgerError("a desk needs the ledger in its owner's hands")
-        return Desk(checked, engine, opened, state, shelf=shelf)
+        return Desk(checked, engine, opened, state, shelf=shelf, beat=beat)
     except BaseException:
         engine.close()
         raise

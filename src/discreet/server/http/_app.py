@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from discreet.errors import DiscreetError
 from discreet.server.connections import until_beat
-from discreet.server.desk import REFUSALS, Buckets, Caller, Desk, RecentlyUsed, Refusal, refusal_of
+from discreet.server.desk import REFUSALS, Answered, Buckets, Caller, Desk, RecentlyUsed, Refusal, refusal_of
 from discreet.server.http._asgi import ClientGone
 from discreet.server.http._metrics import Metrics, count_requests
 from discreet.server.http._options import ApiOptions
@@ -25,6 +25,7 @@ from discreet.server.http._routes_sign_in import SESSION_COOKIE
 from discreet.server.http._sign_ins import Credentials, SignIns
 
 if TYPE_CHECKING:
+    from discreet.server.http._asking import Asking
     from discreet.server.http.identity import CodeFlow, OidcOptions, Provider
 
 __all__ = ["Api", "create_app"]
@@ -59,7 +60,7 @@ class Api:
         self.home = next(iter(desks.values()))
         self.provider, self.flow, self.sign_ins = _identified(oidc, self.home)
         self.exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
-        self.pending = PendingAnswers(self.until_beat)
+        self.pending = PendingAnswers()
         self._threads = ThreadPoolExecutor(_THREADS, "desk")
         self._buyers = ThreadPoolExecutor(_THREADS, "desk, paid")
         self._buying = RecentlyUsed[asyncio.Semaphore](_MOST_BUYING)
@@ -137,19 +138,36 @@ class Api:
         """Raise `Refusal` ("rate") where too many requests come from one address."""
         _check_rate(self._addresses, "" if request.client is None else request.client.host)
 
-    async def buy(self, caller: Caller, act: Callable[[], _T]) -> _T:
+    async def run_long(self, caller: Caller, act: Callable[[], _T]) -> _T:
         """Run something that may take long in a thread: no account has all of these, and no quick request waits."""
-        name = f"{caller.role} {caller.account}"
-        async with self._buying.get(name, lambda: asyncio.Semaphore(_AT_ONCE)):
+        async with self._turn(caller):
             return await asyncio.get_running_loop().run_in_executor(self._buyers, act)
+
+    async def buy(self, asking: Asking, act: Callable[[], _T]) -> _T:
+        """As `run_long`, for what may cost: what comes of it goes on at a beat, and frees its place then."""
+        async with self._turn(asking.caller):
+            try:
+                bought = await asyncio.get_running_loop().run_in_executor(self._buyers, act)
+            except Exception as error:
+                if not isinstance(error, Refusal) or error.kind != "price":
+                    await until_beat(asking.desk.beat)
+                raise
+            await until_beat(asking.desk.beat)
+            return bought
+
+    def _turn(self, caller: Caller) -> asyncio.Semaphore:
+        return self._buying.get(f"{caller.role} {caller.account}", lambda: asyncio.Semaphore(_AT_ONCE))
+
+    async def serve(self, asking: Asking, act: Callable[[], Answered]) -> Answered:
+        """An answer that is there, unless it came so lately that it leaves at the next beat."""
+        answered = await self.run(act)
+        if answered.is_held:
+            await until_beat(asking.desk.beat)
+        return answered
 
     async def run(self, act: Callable[..., _T], *arguments: Any) -> _T:
         """Run something of a desk's in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: act(*arguments))
-
-    async def until_beat(self) -> None:
-        """Wait for the next whole beat, if there are any."""
-        await until_beat(self.options.beat)
 
     async def finish(self) -> None:
         """Wait for what is being answered."""

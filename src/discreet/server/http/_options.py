@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.errors import ParameterError
-from discreet.server.connections import check_beat
 
 __all__ = ["ApiOptions"]
 
@@ -16,16 +15,12 @@ class ApiOptions:
 
     Attributes
     ----------
-    beat
-        Seconds: paid answers and failures leave on whole multiples of it, so that when they come says little of how
-        long they took. None: as soon as they are there.
     account_rate, account_burst
         Requests of one account: so many a second, after so many at once. Refused ones count.
     address_rate, address_burst
         The same for one address.
     """
 
-    beat: float | None = None
     account_rate: float = 50.0
     account_burst: float = 200.0
     address_rate: float = 200.0
@@ -35,4 +30,3 @@ class ApiOptions:
         for name in ("account_rate", "account_burst", "address_rate", "address_burst"):
             if not 0 < getattr(self, name) <= 1e6:
                 raise ParameterError(f"{name} must be above 0 and at most 1,000,000, got {getattr(self, name)}")
-        check_beat(self.beat)

@@ -33,13 +33,9 @@ class Pending:
 
 
 class PendingAnswers:
-    """The questions of this process by account and answer; those that ended are remembered for ten minutes.
+    """The questions of this process by account and answer; those that ended are remembered for ten minutes."""
 
-    `until_beat` is waited for before one has ended.
-    """
-
-    def __init__(self, until_beat: Callable[[], Awaitable[None]]) -> None:
-        self._until_beat = until_beat
+    def __init__(self) -> None:
         self._all: OrderedDict[tuple[str, str, str], Pending] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -78,10 +74,7 @@ class PendingAnswers:
 
     async def _run(self, pending: Pending, answer: Callable[[Ticket], Awaitable[object]]) -> None:
         try:
-            try:
-                await answer(pending.ticket)
-            finally:
-                await self._until_beat()
+            await answer(pending.ticket)
         except Refusal as refusal:
             pending.refusal = refusal
         except Exception:  # noqa: BLE001 - it is told as what it is, a failure of the server

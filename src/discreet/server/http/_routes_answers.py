@@ -59,7 +59,7 @@ async def answer(  # noqa: PLR0913, PLR0917 - headers each
     asking = await asking_at(request, api, body.source)
     ask, media_type = body.to_ask(), chosen_type(accept)
     if body.rehearse:
-        answered = await api.buy(asking.caller, lambda: asking.desk.rehearse(asking.caller, ask))
+        answered = await api.run_long(asking.caller, lambda: asking.desk.rehearse(asking.caller, ask))
         return await _respond(api, asking, answered, media_type, body.level)
     max_price = None if body.max_price is None else body.max_price.to_loss()
 
@@ -109,13 +109,7 @@ async def basket(request: Request, api: ApiOf, body: BasketBody, key: Idempotenc
     max_price = None if body.max_price is None else body.max_price.to_loss()
     if quotes.price is not None and max_price is not None:
         _check_key(key, quotes.price)
-    try:
-        answers = await api.buy(asking.caller, lambda: asking.desk.answer_all(asking.caller, asks, max_price, key=key))
-    except Exception:
-        await api.until_beat()
-        raise
-    if any(each.source == "paid" for each in answers):
-        await api.until_beat()
+    answers = await api.buy(asking, lambda: asking.desk.answer_all(asking.caller, asks, max_price, key=key))
     content = [_in_basket(each, ask.level) for each, ask in zip(answers, asks, strict=True)]
     return JSONResponse({"answers": content})
 
@@ -129,7 +123,7 @@ async def answer_again(
     if pending is not None and pending.ended is None:
         return _accepted(plan_hash, pending)
     try:
-        answered = await api.run(asking.desk.answer_by_id, asking.caller, plan_hash)
+        answered = await api.serve(asking, lambda: asking.desk.answer_by_id(asking.caller, plan_hash))
     except Refusal as refusal:
         if refusal.kind != "unknown":
             raise
@@ -163,7 +157,7 @@ async def events(api: ApiOf, asking: AskingAt, plan_hash: str) -> Response:
 @router.get("/answers/{plan_hash}/certificate")
 async def certificate(api: ApiOf, asking: AskingAt, plan_hash: str) -> Response:
     """The certificate of an answer: what ran, signed by the ledger."""
-    answered = await api.run(asking.desk.answer_by_id, asking.caller, plan_hash)
+    answered = await api.serve(asking, lambda: asking.desk.answer_by_id(asking.caller, plan_hash))
     return JSONResponse(dict(answered.release.certificate))
 
 
@@ -194,7 +188,7 @@ async def _bought(  # noqa: PLR0913, PLR0917
 ) -> Response:
     """An answer for free, or else bought: the ways in which that may go wrong without a charge come first."""
     try:
-        return await _respond(api, asking, await api.run(free), wanted.media_type, wanted.level)
+        return await _respond(api, asking, await api.serve(asking, free), wanted.media_type, wanted.level)
     except Refusal as refusal:
         if refusal.kind != "price" or wanted.max_price is None or refusal.price is None:
             raise
@@ -204,17 +198,11 @@ async def _bought(  # noqa: PLR0913, PLR0917
         if plan_hash is not None:
 
             async def later(ticket: Ticket) -> None:
-                await api.buy(asking.caller, lambda: paid(ticket))
+                await api.buy(asking, lambda: paid(ticket))
 
             pending = api.pending.start(_name(api, asking, plan_hash), later)
             return _accepted(plan_hash, pending)
-    try:
-        answered = await api.buy(asking.caller, lambda: paid(Ticket()))
-    except Exception as error:
-        if not isinstance(error, Refusal) or error.kind != "price":
-            await api.until_beat()
-        raise
-    await api.until_beat()
+    answered = await api.buy(asking, lambda: paid(Ticket()))
     return await _respond(api, asking, answered, wanted.media_type, wanted.level)
 
 

@@ -68,10 +68,11 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An answer, whether it was paid for now, and what is to be said of it."""
+    """An answer, whether it was paid for now, whether it waits for a beat, and what is to be said of it."""
 
     table: pa.Table
     paid: bool = False
+    is_held: bool = False
     notices: tuple[Notice, ...] = ()
 
 
@@ -93,7 +94,7 @@ class Questions:
     ) -> None:
         self._desk, self._caller, self._catalogue = desk, caller, catalogue
         self._database, self._process = database, process
-        self.turn = turn
+        self.turn, self.beat = turn, desk.beat
         self.columns, self.samples = _columns(desk.policy), _samples(desk.policy)
 
     def describe_catalogue(self, text: str, parameters: int) -> tuple[tuple[int, ...], Described] | None:
@@ -158,9 +159,8 @@ class Questions:
         stored = self._desk.encode(answered, form, lambda each: _encoded(each.table, errors=errors, level=level))
         table = pa.ipc.open_stream(stored).read_all()
         bars = (table.schema.metadata or {}).get(_BARS, b"").decode()
-        paid = answered.source == "paid" and answered.price is not None
         notice = Notice("NOTICE", "00000", _cost(answered), bars or None)
-        return Result(table.replace_schema_metadata(None), paid, (notice,))
+        return Result(table.replace_schema_metadata(None), answered.source == "paid", answered.is_held, (notice,))
 
     def explain(self, text: str, settings: Settings) -> pa.Table:
         """The plan of a query in words, a line a row. Costs nothing."""

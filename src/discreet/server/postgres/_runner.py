@@ -34,15 +34,15 @@ _IN_LINE: Final = 200
 class Runner:
     """One session's statements: what they answer, and what they change. `send` takes messages for the client.
 
-    What was paid for, and what failed where it would cost, goes on at the next whole multiple of `beat` seconds.
+    What was paid for, and what failed where it would cost, goes on at the next beat of the desk.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(  # noqa: PLR0913, PLR0917
         self, questions: Questions, transaction: Transaction, portals: Portals, in_thread: InThread,
-        send: Callable[[bytes], None], *, beat: float | None = None,
+        send: Callable[[bytes], None],
     ) -> None:  # fmt: skip
         self._questions, self._transaction, self._portals = questions, transaction, portals
-        self._in_thread, self._send, self._beat = in_thread, send, beat
+        self._in_thread, self._send = in_thread, send
         self._ticket: Ticket | None = None
         self._cancelling: Awaitable[None] | None = None
 
@@ -193,25 +193,23 @@ class Runner:
         self.notify(*result.notices)
         return result
 
-    async def _in_turn(self, text: str, settings: Settings, ticket: Ticket) -> Result:
-        """The answer, when the account has a turn: no account takes all threads from the others."""
-        async with self._questions.turn:
-            return await self._in_thread(lambda: self._questions.answer(text, settings, ticket))
-
     async def _asked(self, text: str, settings: Settings, ticket: Ticket) -> Result:
-        if self._beat is None:
-            return await self._in_turn(text, settings, ticket)
-        free = await self._in_thread(lambda: self._questions.answer_free(text, settings))
-        if free is not None:
-            return free
-        try:
-            result = await self._in_turn(text, settings, ticket)
-        except Exception as error:
-            if not isinstance(error, Refusal) or error.kind != "price":
-                await until_beat(self._beat)
-            raise
-        await until_beat(self._beat)
-        return result
+        """The answer, when the account has a turn: no account takes all threads from the others."""
+        beat = self._questions.beat
+        if beat is not None:
+            free = await self._in_thread(lambda: self._questions.answer_free(text, settings))
+            if free is not None:
+                await until_beat(beat if free.is_held else None)
+                return free
+        async with self._questions.turn:
+            try:
+                result = await self._in_thread(lambda: self._questions.answer(text, settings, ticket))
+            except Exception as error:
+                if not isinstance(error, Refusal) or error.kind != "price":
+                    await until_beat(beat)
+                raise
+            await until_beat(beat)
+            return result
 
     async def _encoded(self, portal: Portal) -> list[bytes]:
         table, formats = portal.table, portal.formats

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from discreet.server.connections import check_beat
 from discreet.server.desk import Buckets, Desk, RecentlyUsed
 from discreet.server.postgres._channel import Channel
 from discreet.server.postgres._questions import Catalogue, Questions
@@ -41,8 +40,7 @@ class Limits:
     `seconds` is for the start and sign-in together, for one message from its first byte to its last, and for each part
     of an answer that a client does not take. `idle` is how long a session may ask nothing. `threads` is how many
     questions are at the desk at once. An account asks `account_burst` times at once, and `account_rate` times a second
-    after that; so do addresses connect. Paid answers and failures of what would cost leave on whole multiples of `beat`
-    seconds, if there is one. Raises `ParameterError` for a beat that makes no sense.
+    after that; so do addresses connect.
     """
 
     connections: int = 500
@@ -53,10 +51,6 @@ class Limits:
     account_burst: float = 2_000.0
     address_rate: float = 50.0
     address_burst: float = 500.0
-    beat: float | None = None
-
-    def __post_init__(self) -> None:
-        check_beat(self.beat)
 
 
 @dataclass(slots=True, eq=False)
@@ -179,7 +173,7 @@ class PostgresFront:
         questions = Questions(desk, caller, catalogue, database, connection.process, turn)
         connection.session = Session(
             channel, reader, questions, signed_in.settings, self._in_thread, self._limits.seconds, self._limits.idle,
-            self._limits.beat, lambda: self._check_rate(f"{database}/{caller.name}"), self._report,
+            lambda: self._check_rate(f"{database}/{caller.name}"), self._report,
         )  # fmt: skip
         await connection.session.run(connection.process, connection.key)
 

@@ -37,20 +37,20 @@ class Session:
     """A session after its sign-in.
 
     `seconds` is how long a message may take once it has begun, and how long the client may take nothing of an answer;
-    `idle` how long it may ask nothing; `beat` when paid answers leave. `check_rate` raises where the account asks too
-    often, and `on_error` is called with what failed within the server.
+    `idle` how long it may ask nothing. `check_rate` raises where the account asks too often, and `on_error` is called
+    with what failed within the server.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917
         self, channel: Channel, reader: MessageReader, questions: Questions, settings: Settings, in_thread: InThread,
-        seconds: float, idle: float, beat: float | None, check_rate: Callable[[], None],
+        seconds: float, idle: float, check_rate: Callable[[], None],
         on_error: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
         self._channel, self._reader, self._questions = channel, reader, questions
         self._seconds, self._idle, self._check_rate, self._on_error = seconds, idle, check_rate, on_error
         self._transaction, self._portals = Transaction(settings), Portals()
         self._unsent = bytearray()
-        self._runner = Runner(questions, self._transaction, self._portals, in_thread, self._send, beat=beat)
+        self._runner = Runner(questions, self._transaction, self._portals, in_thread, self._send)
         self._skips = False
 
     async def cancel(self) -> None:

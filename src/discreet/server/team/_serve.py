@@ -126,14 +126,15 @@ def _work(
 ) -> None:
     with ExitStack() as stack:
         desks = {
-            name: stack.enter_context(_opened(each, _state(settings, name))) for name, each in settings.sources.items()
+            name: stack.enter_context(_opened(each, _state(settings, name), settings.beat))
+            for name, each in settings.sources.items()
         }
         asyncio.run(_run(settings, desks, http, wire, on_status, first=first))
 
 
-def _opened(source: SourceSettings, state: Path | None) -> Desk:
+def _opened(source: SourceSettings, state: Path | None, beat: float | None) -> Desk:
     key = None if source.key_file is None else _key(source.key_file)
-    return open_desk(source.data, source.policy, source.ledger, key=key, state=state, shelf=source.shelf)
+    return open_desk(source.data, source.policy, source.ledger, key=key, state=state, shelf=source.shelf, beat=beat)
 
 
 def _state(settings: Settings, name: str) -> Path | None:
@@ -173,7 +174,6 @@ async def _run(  # noqa: PLR0913
     app = create_app(
         desks,
         ApiOptions(
-            beat=options.beat,
             account_rate=options.account_rate,
             account_burst=options.account_burst,
             address_rate=options.address_rate,
@@ -218,7 +218,7 @@ async def _start_wire(
         for name, each in settings.accounts.items()
     }
     terms = Terms(noise.secret, encryption, insecure=encryption is None, defaults=defaults)
-    limits = Limits(options.connections, beat=options.beat)
+    limits = Limits(options.connections)
     front = PostgresFront(desks, terms, catalogue=_Catalogues(desks), limits=limits, on_status=on_status)
     await front.start(wire)
     return front

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import ParameterError
+from discreet.server.connections import check_beat
 
 __all__ = [
     "AccountSettings",
@@ -89,11 +90,10 @@ class _Tls(_Strict):
 
 
 class HttpSettings(_Tls):
-    """Where the HTTP API listens, with TLS if it has a certificate. A `beat` is in seconds; rates are a second."""
+    """Where the HTTP API listens, with TLS if it has a certificate. Rates are a second."""
 
     listen: str = "127.0.0.1:8080"
     connections: Annotated[int, Field(ge=1, le=100_000)] = 1_000
-    beat: float | None = None
     account_rate: float = 50.0
     account_burst: float = 200.0
     address_rate: float = 200.0
@@ -101,11 +101,10 @@ class HttpSettings(_Tls):
 
 
 class PostgresSettings(_Tls):
-    """Where the PostgreSQL wire listens, with TLS if it has a certificate. A `beat` is in seconds."""
+    """Where the PostgreSQL wire listens, with TLS if it has a certificate."""
 
     listen: str = "127.0.0.1:5433"
     connections: Annotated[int, Field(ge=1, le=100_000)] = 500
-    beat: float | None = None
 
 
 class AccountSettings(_Strict):
@@ -148,18 +147,20 @@ class OidcSettings(_Strict):
 
 
 class Settings(_Strict):
-    """All settings. Whatever is not safe off this machine is refused: see `check`."""
+    """All settings. Whatever is not safe off this machine is refused: see `check`. A `beat` is in seconds."""
 
     sources: Annotated[dict[str, SourceSettings], Field(min_length=1)]
     http: HttpSettings = HttpSettings()
     postgres: PostgresSettings | None = None
     state: Path | None = None
     workers: Annotated[int, Field(ge=1, le=64)] = 1
+    beat: float | None = None
     accounts: dict[str, AccountSettings] = Field(default_factory=dict[str, AccountSettings])
     oidc: OidcSettings | None = None
 
     def check(self) -> Self:
-        """Raise `ParameterError` for what listens off this machine without TLS, and for workers without a file."""
+        """Raise `ParameterError` for what listens off this machine without TLS, workers without a file, a bad beat."""
+        check_beat(self.beat)
         for name, each in (("http", self.http), ("postgres", self.postgres)):
             if each is None or each.certificate is not None or each.insecure or listener(each.listen).is_loopback:
                 continue
