@@ -23,8 +23,8 @@ class LoggedCharge:
 
     `question` is the SQL, or the kind of another release. It is None where nothing was stored, where what was stored is
     no release of discreet, and where it is `sealed`, in a ledger that was opened without its key; `answered` says that
-    something was stored, and `answered_at` when. So it is where that is `damaged`: missing, changed or not to be read, as `find` says in full.
-    `policy` is the digest of the policy, and `version` the label of the data.
+    something was stored, and `answered_at` when. So it is where that is `damaged`: missing, changed or not to be read,
+    as `find` says in full. `policy` is the digest of the policy, and `version` the label of the data.
     """
 
     charge: Entry

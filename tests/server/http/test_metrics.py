@@ -101,7 +101,7 @@ def test_what_is_counted(ask: Any, team: Any) -> None:
         return value(read, name, **labels) - value(before, name, **labels)
 
     answers = {origin: more("discreet_answers_total", source="shop", origin=origin) for (origin,) in ANSWERS.series}
-    assert answers == {"paid": 1, "repeat": 1, "shelf": 0, "rehearsal": 1}
+    assert answers == {"paid": 1, "public": 0, "repeat": 1, "shelf": 0, "rehearsal": 1}
     refusals = {kind: more("discreet_refusals_total", source="shop", kind=kind) for kind in get_args(Kind)}
     assert {kind: count for kind, count in refusals.items() if count} == {
         "missing-key": 1,

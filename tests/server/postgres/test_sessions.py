@@ -251,6 +251,7 @@ def test_a_simple_query_has_a_hundred_statements_at_most(wire: Wire) -> None:
         "SELECT 1", "SELECT 'a', 2.5, NULL, true AS t", "SELECT version()", "SELECT pg_catalog.current_schema()",
         "SELECT current_user, current_database()", "SELECT pg_advisory_unlock_all()", "SHOW ALL",
         "SHOW server_version", "SELECT DISTINCT city FROM visits", f"{COUNT} LIMIT 0", "SELECT * FROM discreet.budget",
+        "SELECT * FROM visits LIMIT 0", "SELECT city FROM public.visits v WHERE city = 'a' LIMIT 0",
         'SELECT "question" AS q, loss FROM discreet.history ORDER BY answered DESC LIMIT 3',
         'SELECT "discreet"."history"."loss" AS "l" FROM "discreet"."history"', f"EXPLAIN {COUNT}", "EXPLAIN SELECT 1",
         "SELECT number, question FROM discreet.shelf LIMIT 1",

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, cast
 
+import pyarrow as pa
+
 from discreet import noise
 from discreet.engines import Engine, open_engine
 from discreet.errors import DiscreetError, SignInRefused
@@ -233,6 +235,14 @@ class Desk:
             price=planned.price if stored is None or stored.is_held else None,
             answers=tuple(map(self._earlier(caller), self._indexed(caller, planned))) if earlier else (),
         )
+
+    def columns_alone(self, caller: Caller, ask: Ask) -> pa.Schema:
+        """The names and types of a query's columns, though it may ask for rows about people. Reads the policy alone.
+
+        Raises `Refusal` for what is no query over the policy's tables.
+        """
+        with self._asked(caller, "plan"):
+            return self._planner.columns_alone(ask)
 
     # answering
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
+
 from discreet.combined import Statement, plan_under
 from discreet.policy import Policy
 from discreet.privacy import Loss, pure
@@ -13,6 +15,7 @@ from discreet.query import Plan, PreparedSQL, Release, in_dialect, with_spend
 from discreet.release import BaseRelease, Prepared, ReleaseContext
 from discreet.server.desk._answer_index import question_of_plan
 from discreet.server.desk._ask import Ask, QuotedColumn
+from discreet.server.desk._empty_tables import columns_over_empty_tables
 from discreet.server.desk._recently_used import RecentlyUsed
 from discreet.session import Session
 
@@ -63,6 +66,7 @@ class Planner:
         self._session, self._policy = session, policy
         self._digest = policy.digest()
         self._plans, self._bares = RecentlyUsed[Planned](_MOST_PLANS), RecentlyUsed[Plan](_MOST_PLANS)
+        self._schemas = RecentlyUsed[pa.Schema](_MOST_PLANS)
 
     def plan(self, ask: Ask) -> Planned:
         """A question's plan. Raises what `Session.prepare` raises, and `ParameterError` for targets out of reach."""
@@ -105,6 +109,12 @@ class Planner:
                 return PreparedSQL(plan, plan.loss, plan.hash(self._policy))
         text = in_dialect(ask.query, ask.dialect, self._policy)
         return self._session.prepare(Statement(text, spend, ask.bias))
+
+    def columns_alone(self, ask: Ask) -> pa.Schema:
+        """The columns of a query that need not be one that is answered. Raises `QueryError`."""
+        key = (ask.query, ask.dialect)
+        text = in_dialect(ask.query, ask.dialect, self._policy)
+        return self._schemas.get(key, lambda: columns_over_empty_tables(str(text), self._policy))
 
     def _question(self, plan: Plan) -> str:
         return question_of_plan(plan, self._digest, self._policy.version)

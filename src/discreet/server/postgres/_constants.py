@@ -1,4 +1,6 @@
-"""Queries without FROM that connections are tried with: constants, and who and where one is.
+"""Queries without FROM that connections are tried with, often: constants, and who and where one is.
+
+The catalogue knows them too; here they cost next to nothing.
 
 Source: PostgreSQL manual, section "System Information Functions and Operators".
 """

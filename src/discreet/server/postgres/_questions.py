@@ -115,11 +115,26 @@ class Questions:
         table = self._free(text, settings)
         if table is not None:
             return Described(table.schema, table=table)
+        if _takes_no_rows(text):
+            schema = self._columns_alone(text, settings)
+            return Described(schema, table=schema.empty_table())
         quote = self._desk.quote(self._caller, _ask(text, settings), earlier=False)
         schema = _schema(quote, errors=settings.is_on("errors"))
-        if _takes_no_rows(text):
-            return Described(schema, table=schema.empty_table())
         return Described(schema, None if settings.is_on("rehearse") else quote.price)
+
+    def _columns_alone(self, text: str, settings: Settings) -> pa.Schema:
+        """The columns of a query that wants no rows: as it would be answered, or else as empty tables have them."""
+        ask = _ask(text, settings)
+        try:
+            quote = self._desk.quote(self._caller, ask, earlier=False)
+        except Refusal as refusal:
+            if refusal.kind != "query":
+                raise
+            try:
+                return self._desk.columns_alone(self._caller, ask)
+            except Refusal:
+                raise refusal from None
+        return _schema(quote, errors=settings.is_on("errors"))
 
     def answer(self, text: str, settings: Settings, ticket: Ticket) -> Result:
         """The answer to a query. What it costs is charged, within `Settings.max_price`."""
@@ -179,12 +194,12 @@ class Questions:
 
     def _free(self, text: str, settings: Settings) -> pa.Table | None:
         """The answer to a query that reads nothing private; None for others."""
-        try:
-            table = None if self._catalogue is None else self._catalogue.answer(text, (), settings.changed)
-        except QueryError as error:
-            raise SqlError(query_state(str(error)), str(error)) from None
-        if table is None:
-            table = constant_answer(text, self._caller.name, self._database, self._process)
+        table = constant_answer(text, self._caller.name, self._database, self._process)
+        if table is None and self._catalogue is not None:
+            try:
+                table = self._catalogue.answer(text, (), settings.changed)
+            except QueryError as error:
+                raise SqlError(query_state(str(error)), str(error)) from None
         return desk_answer(text, self._desk, self._caller) if table is None else table
 
 

@@ -37,7 +37,7 @@ class Runner:
     What was paid for, and what failed where it would cost, goes on at the next beat of the desk.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917
+    def __init__(
         self, questions: Questions, transaction: Transaction, portals: Portals, in_thread: InThread,
         send: Callable[[bytes], None],
     ) -> None:  # fmt: skip
@@ -60,7 +60,7 @@ class Runner:
 
     async def price_is_charged(self, statement: kinds.Statement, settings: Settings) -> bool:
         """Whether a statement would cost anything. What is refused costs nothing."""
-        if not isinstance(statement, kinds.Question | kinds.Copy):
+        if not isinstance(statement, kinds.Question | kinds.Copy | kinds.Declare):
             return False
         try:
             described = await self._in_thread(lambda: self._questions.describe(statement.text, settings))

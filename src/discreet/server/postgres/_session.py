@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from discreet.errors import DiscreetError
 from discreet.server.postgres._channel import Channel
@@ -29,8 +29,12 @@ from discreet.server.postgres.values.types import columns_of
 
 __all__ = ["Session"]
 
+_T = TypeVar("_T")
 _FLUSHED: Final = 1 << 16
 _MOST_STATEMENTS: Final = 100
+_LONG: Final = 4_096
+"""Characters of a text that is read on the event loop; a longer one is in a thread, so that others need not wait."""
+_ASKING: Final = kinds.Question | kinds.Copy | kinds.Declare
 
 
 class Session:
@@ -48,7 +52,7 @@ class Session:
     ) -> None:  # fmt: skip
         self._channel, self._reader, self._questions = channel, reader, questions
         self._seconds, self._idle, self._check_rate, self._on_error = seconds, idle, check_rate, on_error
-        self._transaction, self._portals = Transaction(settings), Portals()
+        self._transaction, self._portals, self._in_thread = Transaction(settings), Portals(), in_thread
         self._unsent = bytearray()
         self._runner = Runner(questions, self._transaction, self._portals, in_thread, self._send)
         self._skips = False
@@ -124,17 +128,17 @@ class Session:
 
     async def _simple(self, text: str) -> None:
         self._check_rate()
-        texts = split(text)
+        texts = await self._read(text, split)
         if len(texts) > _MOST_STATEMENTS:
             raise SqlError(
                 "54000", f"a simple query has at most {_MOST_STATEMENTS} statements", "Send some by themselves."
             )
-        if any(Parametrized(each).count for each in texts):
+        if await self._read(text, lambda _: any(Parametrized(each).count for each in texts)):
             raise SqlError("42P02", "a simple query has no values for parameters", "Write constants, or prepare it.")
-        statements = list(map(read_statement, texts))
+        statements = await self._read(text, lambda _: list(map(read_statement, texts)))
         if not statements:
             self._send(backend.EMPTY_QUERY)
-        if sum(isinstance(each, kinds.Question | kinds.Copy) for each in statements) > 1:
+        if sum(isinstance(each, _ASKING) for each in statements) > 1:
             await self._check_prices(statements)
         for statement in statements:
             self._transaction.check(statement)
@@ -144,6 +148,10 @@ class Session:
             else:
                 self._complete(await self._runner.run(portal, None))
             await self._flush()
+
+    async def _read(self, text: str, read: Callable[[str], _T]) -> _T:
+        """What is read of a text."""
+        return read(text) if len(text) <= _LONG else await self._in_thread(lambda: read(text))
 
     async def _describe_and_run(self, portal: Portal) -> None:
         """Rows of a simple query: their columns come from the answer itself, which is not planned twice."""
@@ -182,7 +190,7 @@ class Session:
                 self._check_rate()
                 await self._parse(message)
             case frontend.Bind():
-                self._bind(message)
+                await self._bind(message)
             case frontend.Describe("S", name):
                 await self._describe_statement(self._portals.statement(name))
             case frontend.Describe(_, name):
@@ -200,12 +208,12 @@ class Session:
                 raise ProtocolError("this message has no place here")
 
     async def _parse(self, message: frontend.Parse) -> None:
-        texts = split(message.text)
+        texts = await self._read(message.text, split)
         if len(texts) > 1:
             raise SqlError("42601", "cannot insert multiple commands into a prepared statement")
         text = texts[0] if texts else ""
-        query = Parametrized(text)
-        statement = read_statement(text) if texts else None
+        query = await self._read(text, Parametrized)
+        statement = await self._read(text, read_statement) if texts else None
         self._transaction.check(statement)
         parameters: tuple[Parameter, ...] = ()
         described = None
@@ -214,9 +222,10 @@ class Session:
         self._portals.prepare(message.name, Prepared(query, parameters, statement, described))
         self._send(backend.PARSE_COMPLETE)
 
-    def _bind(self, message: frontend.Bind) -> None:
+    async def _bind(self, message: frontend.Bind) -> None:
+        self._check_rate()
         prepared = self._portals.statement(message.statement)
-        statement = prepared.bound(message.formats, message.values)
+        statement = await self._read(prepared.query.text, lambda _: prepared.bound(message.formats, message.values))
         self._transaction.check(statement)
         self._portals.open(message.portal, Portal(statement, message.result_formats))
         self._send(backend.BIND_COMPLETE)

@@ -217,7 +217,9 @@ async def _start_wire(
         name: {f"discreet.{key}": str(value) for key, value in each.model_dump(exclude_none=True).items()}
         for name, each in settings.accounts.items()
     }
-    terms = Terms(noise.secret, encryption, insecure=encryption is None, defaults=defaults)
+    terms = Terms(
+        noise.secret, encryption, insecure=encryption is None, clear_text=options.clear_text, defaults=defaults
+    )
     limits = Limits(options.connections)
     front = PostgresFront(desks, terms, catalogue=_Catalogues(desks), limits=limits, on_status=on_status)
     await front.start(wire)

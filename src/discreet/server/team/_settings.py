@@ -101,10 +101,15 @@ class HttpSettings(_Tls):
 
 
 class PostgresSettings(_Tls):
-    """Where the PostgreSQL wire listens, with TLS if it has a certificate."""
+    """Where the PostgreSQL wire listens, with TLS if it has a certificate.
+
+    With `clear_text` clients send their tokens inside TLS, in place of SCRAM: for accounts that were granted before a
+    ledger had verifiers.
+    """
 
     listen: str = "127.0.0.1:5433"
     connections: Annotated[int, Field(ge=1, le=100_000)] = 500
+    clear_text: bool = False
 
 
 class AccountSettings(_Strict):
@@ -124,7 +129,7 @@ class OidcSettings(_Strict):
     client_secret_file: Path | None = None
     public_url: str | None = None
     audience: str | None = None
-    claim: str = "preferred_username"
+    claim: str
     accounts: dict[str, str] | None = None
     algorithms: list[Literal["RS256", "PS256", "ES256", "EdDSA"]] | None = None
     scopes: list[str] | None = None
@@ -168,6 +173,8 @@ class Settings(_Strict):
                 f"[{name}] would listen at {each.listen} without TLS, where tokens can be read on their way: give it a "
                 "certificate and a private_key, listen at 127.0.0.1 behind a proxy, or say --insecure"
             )
+        if self.postgres is not None and self.postgres.clear_text and self.postgres.certificate is None:
+            raise ParameterError("[postgres] clear_text sends tokens, inside TLS alone: give it a certificate")
         if self.workers > 1 and self.state is None:
             raise ParameterError("several workers share the desk's file: name one by state, or --state FILE")
         return self

@@ -71,7 +71,8 @@ def browsers(team: Any, fake: FakeProvider) -> Iterator[Callable[..., Browser]]:
     def browser(**options: Any) -> Browser:
         name = repr(options)
         if name not in apps:
-            settings = {"issuer": fake.issuer, "client_id": fake.client_id, "public_url": ORIGIN, **options}
+            settings = {"issuer": fake.issuer, "client_id": fake.client_id, "claim": "preferred_username"}
+            settings |= {"public_url": ORIGIN, **options}
             apps[name] = create_app(
                 {"shop": team.desk}, ApiOptions(account_burst=1e4, address_burst=1e4), OidcOptions(**settings)
             )

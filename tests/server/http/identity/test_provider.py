@@ -35,7 +35,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def provider(fake: FakeProvider, clock: Clock) -> Provider:
-    return Provider(OidcOptions(fake.issuer, "discreet"), clock)
+    return Provider(OidcOptions(fake.issuer, "discreet", "preferred_username"), clock)
 
 
 def reads(fake: FakeProvider) -> int:

@@ -42,6 +42,7 @@ listen = ":0"
 [oidc]
 issuer = "{issuer}"
 client_id = "discreet"
+claim = "preferred_username"
 client_secret_file = "secret"
 public_url = "https://desk.example"
 [oidc.accounts]
@@ -112,7 +113,8 @@ def test_workers_share_flows_and_sessions(served: str, fake: FakeProvider) -> No
 )
 def test_settings_that_are_not_good(tmp_path: Path, line: str, words: str) -> None:
     (tmp_path / "empty").write_text("\n")
-    sources = '[sources.v]\npolicy = "p"\ndata = "d"\nledger = "l"\n'
-    (tmp_path / "serve.toml").write_text(f'{sources}[oidc]\nissuer = "https://id.example"\nclient_id = "x"\n{line}\n')
+    source = '[sources.v]\npolicy = "p"\ndata = "d"\nledger = "l"\n'
+    oidc = '[oidc]\nissuer = "https://id.example"\nclient_id = "x"\nclaim = "sub"\n'
+    (tmp_path / "serve.toml").write_text(f"{source}{oidc}{line}\n")
     with pytest.raises(ParameterError, match=words):
         serve(Settings.load(tmp_path / "serve.toml"))

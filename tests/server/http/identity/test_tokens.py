@@ -22,10 +22,13 @@ from discreet.server.http.identity import Identity, OidcOptions, Provider, Refus
 Check = Callable[[str], Identity]
 
 
+CLAIM = "preferred_username"
+
+
 @pytest.fixture(scope="module")
 def provider(one_provider: FakeProvider) -> Provider:
     """One that has read the right keys."""
-    provider = Provider(OidcOptions(one_provider.issuer, "discreet"))
+    provider = Provider(OidcOptions(one_provider.issuer, "discreet", CLAIM))
     provider.refresh()
     return provider
 
@@ -61,7 +64,7 @@ def signed(fake: FakeProvider, header: dict[str, Any], **claims: Any) -> str:
 
 @pytest.mark.parametrize("kid", ["rsa", "pss", "ec", "ed"])
 def test_each_signature_on_the_list_is_taken(fake: FakeProvider, kid: str) -> None:
-    check = account_by_bearer(Provider(OidcOptions(fake.issuer, "discreet")))
+    check = account_by_bearer(Provider(OidcOptions(fake.issuer, "discreet", CLAIM)))
     identity = check(fake.token(kid))
     assert identity.account == "ada"
     assert identity.until == pytest.approx(time.time() + 310, abs=5)
@@ -99,7 +102,7 @@ def test_signatures_off_the_list(check: Check, fake: FakeProvider, algorithm: An
 
 
 def test_an_owner_may_take_fewer(fake: FakeProvider) -> None:
-    check = account_by_bearer(Provider(OidcOptions(fake.issuer, "discreet", algorithms=("ES256",))))
+    check = account_by_bearer(Provider(OidcOptions(fake.issuer, "discreet", CLAIM, algorithms=("ES256",))))
     assert check(fake.token("ec")).account == "ada"
     assert reason(check, fake.token("rsa")) == "algorithm"
 
@@ -110,7 +113,7 @@ def test_the_algorithm_fits_the_key(check: Check, fake: FakeProvider) -> None:
     assert reason(check, signed(fake, {"alg": "PS256", "kid": "rsa"})) == "signature"
     only_pss = [{**each, "alg": "PS256"} for each in fake.jwks() if each["kid"] == "rsa"]
     fake.spoiled["/jwks"] = 200, {}, json.dumps({"keys": only_pss}).encode()
-    fresh = account_by_bearer(Provider(OidcOptions(fake.issuer, "discreet")))
+    fresh = account_by_bearer(Provider(OidcOptions(fake.issuer, "discreet", CLAIM)))
     assert reason(fresh, fake.token("rsa")) == "key"
     assert fresh(jwt.encode(fake.claims(), fake.keys["rsa"], "PS256", headers={"kid": "rsa"})).account == "ada"
 
@@ -243,14 +246,14 @@ def test_huge_and_deep_tokens_cost_nothing(check: Check, fake: FakeProvider) -> 
 @settings(max_examples=200)
 @given(st.text(max_size=200) | st.binary(max_size=200).map(lambda raw: f"{encoded(raw)}.{encoded(raw)}.{encoded(raw)}"))
 def test_whatever_is_sent_is_refused(token: str) -> None:
-    unreachable = account_by_bearer(Provider(OidcOptions("http://127.0.0.1:1", "discreet")))
+    unreachable = account_by_bearer(Provider(OidcOptions("http://127.0.0.1:1", "discreet", CLAIM)))
     with pytest.raises(Refused):
         unreachable(token)
 
 
 def test_claims_name_accounts() -> None:
     def account(claims: dict[str, object], **more: Any) -> str | None:
-        return OidcOptions("https://id.example", "discreet", **more).account_of(claims)
+        return OidcOptions("https://id.example", "discreet", **{"claim": CLAIM, **more}).account_of(claims)
 
     assert account({"preferred_username": "ada"}) == "ada"
     assert account({"sub": "u-1"}, claim="sub", accounts={"u-1": "ada"}) == "ada"
@@ -289,15 +292,18 @@ def test_claims_name_accounts() -> None:
 )
 def test_what_cannot_be_configured(more: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
-        OidcOptions(**{"issuer": "https://id.example", "client_id": "discreet", **more})
+        OidcOptions(**{"issuer": "https://id.example", "client_id": "discreet", "claim": "sub", **more})
 
 
 @pytest.mark.parametrize(
     "url", ["https://dp.example", "https://dp.example:8443", "http://[::1]:8080", "http://localhost"]
 )
 def test_origins_that_can_be_configured(url: str) -> None:
-    assert OidcOptions("https://id.example", "discreet", public_url=url).redirect_uri == f"{url}/v1/sign-in/callback"
+    assert (
+        OidcOptions("https://id.example", "discreet", CLAIM, public_url=url).redirect_uri
+        == f"{url}/v1/sign-in/callback"
+    )
 
 
 def test_a_secret_is_in_no_repr() -> None:
-    assert "hunter" not in repr(OidcOptions("https://id.example", "discreet", client_secret="hunter"))
+    assert "hunter" not in repr(OidcOptions("https://id.example", "discreet", CLAIM, client_secret="hunter"))

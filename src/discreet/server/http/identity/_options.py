@@ -50,10 +50,10 @@ class OidcOptions:
 
     issuer: str
     client_id: str
+    claim: str
     client_secret: str | None = field(default=None, repr=False)
     public_url: str | None = None
     audience: str | None = None
-    claim: str = "preferred_username"
     accounts: Mapping[str, str] | None = None
     algorithms: tuple[Algorithm, ...] = get_args(Algorithm)
     scopes: tuple[str, ...] = ("openid", "profile", "email")
@@ -99,7 +99,7 @@ class OidcOptions:
     def account_of(self, claims: Mapping[str, object]) -> str | None:
         """The account that checked claims map to; None for none.
 
-        >>> options = OidcOptions("https://id.example", "discreet")
+        >>> options = OidcOptions("https://id.example", "discreet", "preferred_username")
         >>> options.account_of({"preferred_username": "ada"}), options.account_of({"preferred_username": ""})
         ('ada', None)
         """
