@@ -119,13 +119,12 @@ class Clients:
             self.run_wire(account, chance)
             return
         auth = (account, self.place.tokens[account])
-        while not self.stopped:
-            try:
-                with httpx2.Client(base_url=f"http://127.0.0.1:{self.place.port}", auth=auth, timeout=30) as client:
-                    while not self.stopped:
-                        self.ask(client, account, chance)
-            except httpx2.HTTPError:
-                time.sleep(0.2)
+        with httpx2.Client(base_url=f"http://127.0.0.1:{self.place.port}", auth=auth, timeout=30) as client:
+            while not self.stopped:
+                try:
+                    self.ask(client, account, chance)
+                except httpx2.HTTPError:
+                    time.sleep(0.2)
 
     def run_wire(self, account: str, chance: random.Random) -> None:
         token = self.place.tokens[account]
