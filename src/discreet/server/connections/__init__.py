@@ -2,18 +2,21 @@
 
 Heads are parsed strictly (`read_head`), every wait has a deadline, and connections and the bytes held for them are
 limited (`HttpConnections`). `Certificates` are for TLS, and are read again when their files change. `until_beat` is
-when answers leave that were paid for, and `has_passed` whether that has been.
+when answers leave that were paid for, and `has_passed` whether that has been. Workers tell each other by a `Bus`.
 """
 
 from discreet.server.connections._beats import check_beat, has_passed, until_beat
+from discreet.server.connections._bus import BEGUN, Bus, WorkerBus
 from discreet.server.connections._certificates import Certificates
 from discreet.server.connections._connections import Exchange, HttpConnections, Line
 from discreet.server.connections._head import HEAD, Answer, Refused, Request, http_date, read_head
 from discreet.server.connections._limits import ConnectionLimits, allow_files
 
 __all__ = [
+    "BEGUN",
     "HEAD",
     "Answer",
+    "Bus",
     "Certificates",
     "ConnectionLimits",
     "Exchange",
@@ -21,6 +24,7 @@ __all__ = [
     "Line",
     "Refused",
     "Request",
+    "WorkerBus",
     "allow_files",
     "check_beat",
     "has_passed",

@@ -50,7 +50,7 @@ def columns_over_empty_tables(query: str, policy: Policy) -> pa.Schema:
     for table in tables:
         if not isinstance(table.this, exp.Identifier) or table.name.casefold() not in known | named:
             raise QueryError("a query that wants no rows names the tables of the policy alone; ask for one of them")
-    schema = {
+    schema: dict[str, object] = {
         name: {column: _STORED.get(each.type, each.type.upper()) for column, each in table.columns.items()}
         for name, table in policy.tables.items()
     }

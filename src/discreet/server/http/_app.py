@@ -14,7 +14,7 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 
 from discreet.errors import DiscreetError
-from discreet.server.connections import until_beat
+from discreet.server.connections import Bus, until_beat
 from discreet.server.desk import REFUSALS, Answered, Buckets, Caller, Desk, RecentlyUsed, Refusal, refusal_of
 from discreet.server.http._asgi import ClientGone
 from discreet.server.http._metrics import Metrics, count_requests
@@ -55,12 +55,12 @@ class Api:
 
     metrics: Metrics
 
-    def __init__(self, desks: Mapping[str, Desk], options: ApiOptions, oidc: OidcOptions | None) -> None:
+    def __init__(self, desks: Mapping[str, Desk], options: ApiOptions, oidc: OidcOptions | None, bus: Bus) -> None:
         self.desks, self.options = dict(desks), options
         self.home = next(iter(desks.values()))
         self.provider, self.flow, self.sign_ins = _identified(oidc, self.home)
         self.exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
-        self.pending = PendingAnswers()
+        self.pending = PendingAnswers(bus)
         self._threads = ThreadPoolExecutor(_THREADS, "desk")
         self._buyers = ThreadPoolExecutor(_THREADS, "desk, paid")
         self._buying = RecentlyUsed[asyncio.Semaphore](_MOST_BUYING)
@@ -199,14 +199,16 @@ def create_app(
     options: ApiOptions | None = None,
     oidc: OidcOptions | None = None,
     on_failure: Callable[[BaseException], object] = lambda _error: None,
+    bus: Bus | None = None,
 ) -> FastAPI:
     """The ASGI application over desks by the names of their sources. Whoever calls this closes the desks.
 
-    `on_failure` is called with what no route expected: a bug, which is answered without a word of it.
+    `on_failure` is called with what no route expected: a bug, which is answered without a word of it. By a `bus`
+    other workers of the server hear what this one answers.
     """
     from discreet.server.http import _routes_answers, _routes_owner, _routes_reading, _routes_sign_in
 
-    api = Api(desks, options or ApiOptions(), oidc)
+    api = Api(desks, options or ApiOptions(), oidc, bus or Bus())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from discreet.privacy import Loss
+from discreet.server.connections import until_beat
 from discreet.server.desk import Answered, Refusal, Ticket
 from discreet.server.http._asking import ApiOf, Asking, AskingAt, IdempotencyKey, Level, PreferHeader, asking_at
 from discreet.server.http._described import basket_json, loss_json, quote_json
@@ -131,6 +132,7 @@ async def answer_again(
             raise pending.refusal from None
         if await api.run(asking.desk.is_answering, asking.caller, plan_hash):
             return _accepted(plan_hash, None)
+        await until_beat(asking.desk.beat)  # it may have failed just now
         raise
     return await _respond(api, asking, answered, chosen_type(accept), level)
 
@@ -141,7 +143,7 @@ async def cancel(api: ApiOf, asking: AskingAt, plan_hash: str) -> Response:
     pending = api.pending.get(_name(api, asking, plan_hash))
     if pending is None or pending.ended is not None:
         raise Refusal("unknown", "no question of this name is being answered; what was answered stays")
-    pending.ticket.cancel()
+    pending.cancel()
     return Response(status_code=204)
 
 
@@ -150,7 +152,7 @@ async def events(api: ApiOf, asking: AskingAt, plan_hash: str) -> Response:
     """Server-sent events: how many seconds a question has been answered for, and that it is done. Nothing else."""
     pending = api.pending.get(_name(api, asking, plan_hash))
     if pending is None:
-        raise Refusal("unknown", "no question of this name is being answered here: ask for the answer itself")
+        raise Refusal("unknown", "no question of this name is being answered: ask for the answer itself")
     return StreamingResponse(_ticks(pending), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
@@ -231,7 +233,7 @@ async def _respond(api: Any, asking: Asking, answered: Answered, media_type: str
 
 
 def _accepted(plan_hash: str, pending: Pending | None) -> Response:
-    """The answer is on its way; in another process of the server where there is no `pending` of this one."""
+    """The answer is on its way; where there is no `pending`, to somebody who asked for it at once."""
     headers = {"Location": _ANSWER_PATH.format(plan_hash), "Retry-After": "1", "Cache-Control": "no-store"}
     return JSONResponse({"id": plan_hash, "elapsed": 0 if pending is None else pending.elapsed}, 202, headers)
 

@@ -10,8 +10,9 @@ import ssl
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from discreet.server.connections import Bus
 from discreet.server.desk import Buckets, Desk, RecentlyUsed
 from discreet.server.postgres._channel import Channel
 from discreet.server.postgres._questions import Catalogue, Questions
@@ -30,6 +31,7 @@ CatalogueOf = Callable[[str, str], Catalogue]
 _LOG = logging.getLogger("asyncio")
 _AT_ONCE, _MOST_TURNS = 8, 10_000
 """Questions of one account that are at the desk at once; and of how many accounts that is remembered."""
+_TOPIC = "cancel"
 _LINGER_SECONDS, _LINGER_BYTES = 2.0, 1 << 20
 
 
@@ -75,9 +77,11 @@ class PostgresFront:
         Gives the catalogue that a session sees.
     on_status
         Called with a line for each kind of error within the server, once. No line is about a client or a question.
+    bus
+        By which a request to cancel reaches the worker that its session is at.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         desks: Mapping[str, Desk],
         terms: Terms,
@@ -85,7 +89,11 @@ class PostgresFront:
         catalogue: CatalogueOf | None = None,
         limits: Limits | None = None,
         on_status: Callable[[str], object] = lambda _line: None,
+        bus: Bus | None = None,
     ) -> None:
+        self._bus = bus or Bus()
+        self._bus.listen(_TOPIC, self._hear)
+        self._hearing: set[asyncio.Task[bool]] = set()
         self._desks, self._terms, self._catalogue = desks, terms, catalogue
         self._limits, self._on_status = limits or Limits(), on_status
         self._threads = ThreadPoolExecutor(self._limits.threads, "postgres")
@@ -179,10 +187,23 @@ class PostgresFront:
 
     async def _cancel(self, request: CancelRequest) -> None:
         """Stop what the connection of this number and key asked. Nobody is told whether there is one."""
-        connection = self._connections.get(request.process)
-        key = b"" if connection is None else connection.key
-        if hmac.compare_digest(key, request.key) and connection is not None and connection.session is not None:
-            await connection.session.cancel()
+        if not await self._cancel_here(request.process, request.key):
+            self._bus.tell(_TOPIC, {"process": request.process, "key": request.key.hex()})
+
+    async def _cancel_here(self, process: int, key: bytes) -> bool:
+        connection = self._connections.get(process)
+        held = b"" if connection is None else connection.key
+        if not hmac.compare_digest(held, key) or connection is None or connection.session is None:
+            return False
+        await connection.session.cancel()
+        return True
+
+    def _hear(self, message: Mapping[str, Any]) -> None:
+        """A request to cancel that came to another worker."""
+        cancelling = self._cancel_here(message["process"], bytes.fromhex(message["key"]))
+        task = asyncio.get_running_loop().create_task(cancelling)
+        self._hearing.add(task)
+        task.add_done_callback(self._hearing.discard)
 
     def _check_rate(self, account: str) -> None:
         wait = self._accounts.take(account)

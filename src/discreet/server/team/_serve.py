@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import MissingExtra, ParameterError
-from discreet.server.connections import Certificates, ConnectionLimits, allow_files
+from discreet.server.connections import Bus, Certificates, ConnectionLimits, WorkerBus, allow_files
 from discreet.server.desk import Desk, open_desk
 from discreet.server.team._listening import bound
 from discreet.server.team._settings import Settings, SourceSettings, listener
@@ -49,7 +49,7 @@ def serve(settings: Settings, *, on_status: Status = lambda _line: None) -> None
         http = stack.enter_context(bound(listener(settings.http.listen)))
         wire = None if settings.postgres is None else stack.enter_context(bound(listener(settings.postgres.listen)))
         if settings.workers == 1:
-            _work(settings, http, wire, on_status, first=True)
+            _work(settings, http, wire, on_status, Bus(), first=True)
         else:
             _fork(settings, http, wire, on_status)
 
@@ -75,20 +75,22 @@ def _held_signals() -> Generator[None]:
 
 def _fork(settings: Settings, http: socket.socket, wire: socket.socket | None, on_status: Status) -> None:
     """Workers that share the sockets. One that dies is begun again; a signal to stop goes to all of them."""
-    running: dict[int, float] = {}
+    running: dict[int, tuple[int, float]] = {}
     stopping = False
+    sockets = WorkerBus.sockets(settings.workers)
 
-    def begin(*, first: bool) -> None:
+    def begin(place: int, *, first: bool) -> None:
         with _held_signals():
             child = os.fork()
             if child:
-                running[child] = time.monotonic()
+                running[child] = place, time.monotonic()
                 return
             for number in _STOPS:
                 signal.signal(number, signal.SIG_DFL)
         status = 1
         try:
-            _work(settings, http, wire, on_status if first else lambda _line: None, first=first)
+            bus = WorkerBus(sockets, place)
+            _work(settings, http, wire, on_status if first else lambda _line: None, bus, first=first)
             status = 0
         except BaseException as error:  # noqa: BLE001 - a child may not go on as its parent
             if first:
@@ -107,29 +109,35 @@ def _fork(settings: Settings, http: socket.socket, wire: socket.socket | None, o
         signal.signal(number, stop)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # workers read certificates again when their files change
     for place in range(settings.workers):
-        begin(first=place == 0)
+        begin(place, first=place == 0)
     failed = 0
     while running:
         child, status = os.wait()
-        began = running.pop(child, 0.0)
+        place, began = running.pop(child)
         if stopping:
             continue
         failed += os.waitstatus_to_exitcode(status) == 1 and time.monotonic() - began < _START_SECONDS
         if failed >= settings.workers:
             stop(signal.SIGTERM, None)
             raise ParameterError("the workers cannot start; see what they say above")
-        begin(first=False)
+        begin(place, first=False)
 
 
-def _work(
-    settings: Settings, http: socket.socket, wire: socket.socket | None, on_status: Status, *, first: bool
+def _work(  # noqa: PLR0913
+    settings: Settings,
+    http: socket.socket,
+    wire: socket.socket | None,
+    on_status: Status,
+    bus: Bus,
+    *,
+    first: bool,
 ) -> None:
     with ExitStack() as stack:
         desks = {
             name: stack.enter_context(_opened(each, _state(settings, name), settings.beat))
             for name, each in settings.sources.items()
         }
-        asyncio.run(_run(settings, desks, http, wire, on_status, first=first))
+        asyncio.run(_run(settings, desks, http, wire, on_status, bus, first=first))
 
 
 def _opened(source: SourceSettings, state: Path | None, beat: float | None) -> Desk:
@@ -156,12 +164,13 @@ def _key(path: Path) -> bytes:
         raise ParameterError(f"key_file {path} holds no key: a key is 64 hexadecimal digits") from None
 
 
-async def _run(  # noqa: PLR0913
+async def _run(  # noqa: PLR0913, PLR0917
     settings: Settings,
     desks: Mapping[str, Desk],
     http: socket.socket,
     wire: socket.socket | None,
     on_status: Status,
+    bus: Bus,
     *,
     first: bool,
 ) -> None:
@@ -181,6 +190,7 @@ async def _run(  # noqa: PLR0913
         ),
         oidc=_oidc(settings),
         on_failure=_reporter(on_status),
+        bus=bus,
     )
     certificates = None
     if options.certificate is not None and options.private_key is not None:
@@ -192,7 +202,9 @@ async def _run(  # noqa: PLR0913
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, setattr, server, "should_exit", True)  # noqa: FBT003
-    front = None if wire is None else await _start_wire(settings, desks, wire, on_status)
+    front = None if wire is None else await _start_wire(settings, desks, wire, on_status, bus)
+    if isinstance(bus, WorkerBus):
+        bus.open()
     try:
         await server.serve([http])
     finally:
@@ -201,7 +213,7 @@ async def _run(  # noqa: PLR0913
 
 
 async def _start_wire(
-    settings: Settings, desks: Mapping[str, Desk], wire: socket.socket, on_status: Status
+    settings: Settings, desks: Mapping[str, Desk], wire: socket.socket, on_status: Status, bus: Bus
 ) -> PostgresFront:
     from discreet import noise
     from discreet.server.postgres import ALPN, Limits, PostgresFront, Terms, encrypting
@@ -221,7 +233,8 @@ async def _start_wire(
         noise.secret, encryption, insecure=encryption is None, clear_text=options.clear_text, defaults=defaults
     )
     limits = Limits(options.connections)
-    front = PostgresFront(desks, terms, catalogue=_Catalogues(desks), limits=limits, on_status=on_status)
+    catalogues = _Catalogues(desks)
+    front = PostgresFront(desks, terms, catalogue=catalogues, limits=limits, on_status=on_status, bus=bus)
     await front.start(wire)
     return front
 
