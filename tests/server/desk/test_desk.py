@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.ledger import check_signature
-from discreet.privacy import pure
-from discreet.query import Suggest
+from discreet.ledger import OwnedLedger, check_signature
+from discreet.privacy import Loss, pure
+from discreet.query import Suggest, together
 from discreet.release import parse_release_file
 from discreet.server.desk import Ask, Refusal, Ticket
 
@@ -220,6 +220,33 @@ def test_the_owner_grants_what_an_analyst_asks_for(team: Any) -> None:
     for _ in range(20):
         desk.request(ben, pure(1), "more")
     refused(lambda: desk.request(ben, pure(1), "more"), "rate")
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_grant_whose_process_died_is_granted_once(
+    team: Any, monkeypatch: pytest.MonkeyPatch, *, is_done: bool
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    desk, extend = team.desk, OwnedLedger.extend
+
+    def die(ledger: OwnedLedger, name: str, loss: Loss) -> None:
+        if is_done:
+            extend(ledger, name, loss)
+        raise Killed
+
+    before = desk.budget(team.ada).cap
+    request = desk.request(team.ada, pure(1), "more")
+    monkeypatch.setattr(OwnedLedger, "extend", die)
+    with pytest.raises(Killed):
+        desk.owner().approve(request.number)
+    monkeypatch.undo()
+    assert [each.state for each in desk.budget_requests(team.ada)] == ["open"]
+    refused(lambda: desk.owner().decline(request.number), "unknown")
+    assert desk.owner().approve(request.number).state == "granted"
+    assert desk.budget(team.ada).cap == together([before, pure(1)])
+    refused(lambda: desk.owner().approve(request.number), "unknown")
 
 
 def test_owners_sign_in_once_by_a_code(team: Any) -> None:

@@ -423,7 +423,7 @@ class Desk:
     def deciding(self, caller: Caller) -> Generator[OwnerDesk]:
         """What the owner may decide. Raises `Refusal` ("role") for anybody else."""
         with self._asked(caller):
-            yield OwnerDesk(caller.owned, self.log, self.requests)
+            yield OwnerDesk(caller.owned, self.log, self.requests, self._flights)
 
     @contextmanager
     def auditing(self, caller: Caller) -> Generator[AuditorDesk]:
@@ -433,7 +433,7 @@ class Desk:
 
     def owner(self) -> OwnerDesk:
         """The owner's decisions, for whoever has opened the desk."""
-        return OwnerDesk(self._ledger, self.log, self.requests)
+        return OwnerDesk(self._ledger, self.log, self.requests, self._flights)
 
     def close(self) -> None:
         """Cancel what is being answered, and close the source, the ledger and the desk's file."""

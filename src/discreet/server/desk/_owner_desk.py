@@ -12,6 +12,7 @@ from discreet.ledger import LedgerAudit, OwnedLedger, Period, account_json, entr
 from discreet.privacy import Loss
 from discreet.server.desk._audit_log import AuditEntry, AuditLog
 from discreet.server.desk._requests import BudgetRequest, Requests
+from discreet.server.desk._single_flight import SingleFlight
 
 __all__ = ["AuditorDesk", "OwnerDesk"]
 
@@ -59,6 +60,7 @@ class OwnerDesk:
     ledger: OwnedLedger
     log: AuditLog
     requests: Requests
+    flights: SingleFlight
 
     def names(self) -> frozenset[str]:
         """The names of the accounts that there are."""
@@ -125,18 +127,29 @@ class OwnerDesk:
         return AuditorDesk(self.ledger, self.log).accounts()
 
     def approve(self, number: int) -> BudgetRequest:
-        """Grant a request: the cap of the account grows by what it asks for."""
-        decided = self.requests.decide(number, "granted")
-        try:
-            self.log.append("grant", decided.account, request=number)
-            self.ledger.extend(decided.account, decided.loss)
-        except BaseException:
-            self.requests.reopen(number)
-            raise
-        return decided
+        """Grant a request: the cap of the account grows by what it asks for, once.
+
+        Where a process died while it did that, the ledger says whether it was done.
+        """
+        with self.flights.only(f"request {number}"):
+            request, begun = self.requests.begin(number, self.ledger.head.seq)
+            if begun is None or not self._was_granted(request, begun):
+                try:
+                    self.log.append("grant", request.account, request=number)
+                    self.ledger.extend(request.account, request.loss)
+                except Exception:
+                    self.requests.end(number, "open")
+                    raise
+            self.requests.end(number, "granted")
+        return request
+
+    def _was_granted(self, request: BudgetRequest, begun: int) -> bool:
+        """Whether the account was granted anything since the ledger had so many entries."""
+        since = self.ledger.latest(self.ledger.head.seq - begun)
+        return any(entry.kind == "grant" and entry.account == request.account for entry in since)
 
     def decline(self, number: int) -> BudgetRequest:
         """Decline a request."""
-        decided = self.requests.decide(number, "declined")
+        decided = self.requests.decline(number)
         self.log.append("decline", decided.account, request=number)
         return decided

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, cast
 
 from discreet.privacy import Loss, from_json, to_json
 from discreet.server.desk._refusals import Refusal
@@ -19,6 +19,10 @@ LONGEST_REASON = 500
 
 RequestState = Literal["open", "granted", "declined"]
 _MOST_OPEN = 20
+_GRANTING = "granting "
+"""The state, before a number of the ledger's, of a request that is being granted; to others it is open."""
+
+_NOT_OPEN = "there is no open request of this number, or it is being granted; list those that there are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Requests:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         with self.state.transaction() as connection:
             (waiting,) = connection.execute(
-                "SELECT count(*) FROM requests WHERE account = ? AND state = 'open'", (account,)
+                "SELECT count(*) FROM requests WHERE account = ? AND state NOT IN ('granted', 'declined')", (account,)
             ).fetchone()
             if waiting >= _MOST_OPEN:
                 raise Refusal("rate", f"{_MOST_OPEN} requests of this account are open; wait for the owner to decide")
@@ -66,23 +70,48 @@ class Requests:
                 (account, account, count),
             ).fetchall()
         return [
-            BudgetRequest(number, owner, from_json(json.loads(loss)), reason, at, state)
+            BudgetRequest(number, owner, from_json(json.loads(loss)), reason, at, _public(state))
             for number, owner, loss, reason, at, state in rows
         ]
 
-    def reopen(self, number: int) -> None:
-        """Take a decision back that could not be carried out."""
-        with self.state.transaction() as connection:
-            connection.execute("UPDATE requests SET state = 'open' WHERE id = ?", (number,))
+    def begin(self, number: int, ledger_ends: int) -> tuple[BudgetRequest, int | None]:
+        """Note that an open request is being granted, and where the ledger ends before.
 
-    def decide(self, number: int, state: Literal["granted", "declined"]) -> BudgetRequest:
-        """Take note of a decision, once. Raises `Refusal` ("unknown") for a request that is not open."""
+        With the request comes where the ledger ended when that was begun before and not noted as done: whoever did it
+        died meanwhile. Raises `Refusal` ("unknown") for a request that is not open.
+        """
         with self.state.transaction() as connection:
             row = connection.execute(
-                "UPDATE requests SET state = ? WHERE id = ? AND state = 'open' RETURNING account, loss, reason, at",
-                (state, number),
+                "SELECT account, loss, reason, at, state FROM requests WHERE id = ? AND state NOT IN (?, ?)",
+                (number, "granted", "declined"),
+            ).fetchone()
+            if row is None:
+                raise Refusal("unknown", _NOT_OPEN)
+            account, loss, reason, at, state = row
+            if state == "open":
+                noted = f"{_GRANTING}{ledger_ends}"
+                connection.execute("UPDATE requests SET state = ? WHERE id = ?", (noted, number))
+        begun = None if state == "open" else int(state.removeprefix(_GRANTING))
+        return BudgetRequest(number, account, from_json(json.loads(loss)), reason, at, "granted"), begun
+
+    def end(self, number: int, state: RequestState) -> None:
+        """Note what became of a request that was being granted."""
+        with self.state.transaction() as connection:
+            connection.execute("UPDATE requests SET state = ? WHERE id = ?", (state, number))
+
+    def decline(self, number: int) -> BudgetRequest:
+        """Note that a request is declined. Raises `Refusal` ("unknown") for one that is not open."""
+        with self.state.transaction() as connection:
+            row = connection.execute(
+                "UPDATE requests SET state = 'declined' WHERE id = ? AND state = 'open' "
+                "RETURNING account, loss, reason, at",
+                (number,),
             ).fetchone()
         if row is None:
-            raise Refusal("unknown", "there is no open request of this number; list those that there are")
+            raise Refusal("unknown", _NOT_OPEN)
         account, loss, reason, at = row
-        return BudgetRequest(number, account, from_json(json.loads(loss)), reason, at, state)
+        return BudgetRequest(number, account, from_json(json.loads(loss)), reason, at, "declined")
+
+
+def _public(state: str) -> RequestState:
+    return cast("RequestState", "open" if state.startswith(_GRANTING) else state)
