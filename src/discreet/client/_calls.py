@@ -13,7 +13,7 @@ from discreet.client._signer import Signer, read_release
 from discreet.client._steps import JSON, STORED, Call, HttpReply, HttpRequest, Wait, exchange, json_of
 from discreet.errors import LedgerError, ParameterError
 from discreet.noise import secret
-from discreet.privacy import Loss, to_json
+from discreet.privacy import Loss, from_json, to_json
 from discreet.query import Release, Suggestion
 from discreet.release import BaseRelease
 
@@ -69,7 +69,10 @@ class Calls:
         body = self._question(query, spend, bias=bias, dialect=dialect)
         body["max_price"] = None if most is None else to_json(most)
         reply = yield from self._answered(_post("answers", body, STORED, _checked_key(idempotency_key)))
-        return read_release(reply.content, Release, self.signer)
+        release = read_release(reply.content, Release, self.signer)
+        if spend is not None and not read(release.certificate, lambda content: from_json(content["loss"])).fits(spend):
+            raise LedgerError("the server's answer was released at another loss than was asked for")
+        return release
 
     def rehearse(self, query: object, spend: Loss | None, *, bias: bool, dialect: str) -> Call[Release]:
         """An answer on made-up rows."""

@@ -26,14 +26,16 @@ AccountName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}$
 async def sign_in(api: ApiOf, request: Request, body: CodeBody) -> Response:
     """Exchange the code that the server printed, once, for a token of the owner's."""
     api.check_address(request)
-    token: str | None = None
+    try:
+        token = await api.run(api.home.owner_sign_ins.exchange, body.code)  # one source decides which request is first
+    except Refusal as refusal:
+        await api.run(api.home.refuse, "", "sign-in", refusal.kind, "code")
+        refusal.logged = True
+        raise
     for desk in api.desks.values():
         with suppress(Refusal):
-            token = await api.run(desk.owner_sign_ins.exchange, body.code, token)
-    if token is not None:
-        return JSONResponse({"token": f"{OWNER_TOKEN}{token}"}, headers={"Cache-Control": "no-store"})
-    await api.run(api.home.refuse, "", "sign-in", "sign-in", "code")
-    raise Refusal("sign-in", "this code is not good, or was used: start the server again for a new one")
+            await api.run(desk.owner_sign_ins.exchange, body.code, token)
+    return JSONResponse({"token": f"{OWNER_TOKEN}{token}"}, headers={"Cache-Control": "no-store"})
 
 
 @router.get("/accounts")
