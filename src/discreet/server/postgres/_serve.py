@@ -32,6 +32,8 @@ _LOG = logging.getLogger("asyncio")
 _AT_ONCE, _MOST_TURNS = 8, 10_000
 """Questions of one account that are at the desk at once; and of how many accounts that is remembered."""
 _SIGN_IN_THREADS = 4
+_CHARACTERS = 256
+"""A text with more of them counts as several questions: what reading it takes grows with it."""
 _TOPIC = "cancel"
 _LINGER_SECONDS, _LINGER_BYTES = 2.0, 1 << 20
 
@@ -43,7 +45,8 @@ class Limits:
     `seconds` is for the start and sign-in together, for one message from its first byte to its last, and for each part
     of an answer that a client does not take. `idle` is how long a session may ask nothing. `threads` is how many
     questions are at the desk at once. An account asks `account_burst` times at once, and `account_rate` times a second
-    after that; so do addresses connect. An account has a quarter of the connections at most.
+    after that, a long text counting for several; so do addresses connect. An account has a quarter of the connections
+    at most.
     """
 
     connections: int = 500
@@ -196,7 +199,7 @@ class PostgresFront:
         questions = Questions(desk, caller, catalogue, database, connection.process, turn, planning)
         connection.session = Session(
             channel, reader, questions, signed_in.settings, self._in_thread, self._limits.seconds, self._limits.idle,
-            lambda: self._check_rate(account), self._report,
+            lambda length: self._check_rate(account, length), self._report,
         )  # fmt: skip
         await connection.session.run(connection.process, connection.key)
 
@@ -220,8 +223,8 @@ class PostgresFront:
         self._hearing.add(task)
         task.add_done_callback(self._hearing.discard)
 
-    def _check_rate(self, account: str) -> None:
-        wait = self._accounts.take(account)
+    def _check_rate(self, account: str, characters: int) -> None:
+        wait = self._accounts.take(account, 1 + characters // _CHARACTERS)
         if wait:
             raise SqlError("53300", f"this account asks too often; ask again in {wait:.0f} s")
 

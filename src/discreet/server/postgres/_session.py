@@ -43,13 +43,13 @@ class Session:
     """A session after its sign-in.
 
     `seconds` is how long a message may take once it has begun, and how long the client may take nothing of an answer;
-    `idle` how long it may ask nothing. `check_rate` raises where the account asks too often, and `on_error` is called
-    with what failed within the server.
+    `idle` how long it may ask nothing. `check_rate` raises where the account sends too many characters, and `on_error`
+    is called with what failed within the server.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917
         self, channel: Channel, reader: MessageReader, questions: Questions, settings: Settings, in_thread: InThread,
-        seconds: float, idle: float, check_rate: Callable[[], None],
+        seconds: float, idle: float, check_rate: Callable[[int], None],
         on_error: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
         self._channel, self._reader, self._questions = channel, reader, questions
@@ -133,7 +133,7 @@ class Session:
     # simple queries
 
     async def _simple(self, text: str) -> None:
-        self._check_rate()
+        self._check_rate(len(text))
         texts = await self._read(text, split)
         if len(texts) > _MOST_STATEMENTS:
             raise SqlError(
@@ -195,7 +195,7 @@ class Session:
     async def _extended(self, message: frontend.Message) -> None:
         match message:
             case frontend.Parse():
-                self._check_rate()
+                self._check_rate(len(message.text))
                 await self._parse(message)
             case frontend.Bind():
                 await self._bind(message)
@@ -231,8 +231,8 @@ class Session:
         self._send(backend.PARSE_COMPLETE)
 
     async def _bind(self, message: frontend.Bind) -> None:
-        self._check_rate()
         prepared = self._portals.statement(message.statement)
+        self._check_rate(len(prepared.query.text) if prepared.parameters else 0)
         statement = await self._read(prepared.query.text, lambda _: prepared.bound(message.formats, message.values))
         self._transaction.check(statement)
         self._portals.open(message.portal, Portal(statement, message.result_formats))
