@@ -77,9 +77,7 @@ def country(*, overlapping: bool = False, several: bool = False) -> census.Spec:
     )
 
 
-def first_fault(
-    relation: str, *, overlapping: bool = False, several: bool = False, pairs: int = _PAIRS
-) -> str | None:
+def first_fault(relation: str, *, overlapping: bool = False, several: bool = False, pairs: int = _PAIRS) -> str | None:
     """What a replay of publications on random neighbours and on strangers sees first."""
     dice = random.Random(relation)
     for place in range(pairs):

@@ -18,7 +18,8 @@ MODULES = """
     discreet.cli._app discreet.session discreet.audit discreet.explain discreet.engines.duckdb
     discreet.ledger.sqlite._sqlite
     cryptography.hazmat.primitives.ciphers.algorithms narwhals.stable.v1 pyarrow.interchange pyarrow.parquet
-    pydantic.type_adapter rich._emoji_codes rich.panel scipy.optimize scipy.special sqlalchemy.dialects.sqlite
+    pydantic.type_adapter rich._emoji_codes rich.console rich.panel rich.table scipy.optimize scipy.special
+    sqlalchemy.dialects.sqlite
 """
 LONGEST = 1 << 16
 
