@@ -31,6 +31,12 @@ def serve(path: str) -> None:
 
     for name in MODULES.split():
         import_module(name)
+    import typer.main
+
+    from discreet.cli._app import app
+
+    built = typer.main.get_command(app)  # of all commands, which Typer would build anew for each
+    typer.main.get_command = lambda _: built
     gc.freeze()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
