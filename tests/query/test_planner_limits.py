@@ -80,10 +80,13 @@ def test_a_text_that_took_long_once_takes_a_moment(name: str, tables: Policy) ->
     assert (seconds < GUARD, outcome) == (True, "refused")
 
 
+@pytest.mark.parametrize("step", [len(RULES), pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("dialect", RULES)
-def test_no_text_takes_long_in_another_dialect(dialect: str, tables: Policy) -> None:
+def test_no_text_takes_long_in_another_dialect(dialect: str, step: int, tables: Policy) -> None:
+    """Every text in one of them every time, and in each in the soak."""
     several = f"SELECT COUNT(DISTINCT {listed('age', 2_000)}) FROM Clinic"
-    for text in (several, *SLOW_ONCE.values(), *HONEST.values(), *map(text_of, range(0, 90, 2))):
+    texts = [several, *SLOW_ONCE.values(), *HONEST.values(), *map(text_of, range(0, 90, 2))]
+    for text in texts[list(RULES).index(dialect) % step :: step]:
         began = time.process_time()
         with contextlib.suppress(dp.QueryError):
             dp.transpile(text, dialect, tables)
