@@ -262,7 +262,7 @@ class Desk:
         be sent again: it is paid once. Raises `Refusal`: of kind "price" where the answer costs more than that; with
         `probing` whoever asks goes on to pay it or refuses themselves, and that refusal is in no log.
         """
-        with self._refusing("refusal", caller.account, probing=probing):
+        with self._asked(caller, probing=probing):
             planned = self._planner.plan(ask)
             if planned.prepared is None:
                 return self._counted(self._existing(caller, planned))
@@ -330,7 +330,7 @@ class Desk:
         probing: bool = False,
     ) -> Answered:
         """Buy what a policy lacks about a column, as `Session.suggest` does; else as `answer`."""
-        with self._refusing("refusal", caller.account, probing=probing):
+        with self._asked(caller, probing=probing):
             prepared = cast("Prepared[BaseRelease]", self._session.prepare(question))
             return self._counted(self._answered(caller, prepared, prepared.loss, max_price, key, ticket or Ticket()))
 
@@ -522,9 +522,9 @@ class Desk:
             return self._rehearsal
 
     @contextmanager
-    def _asked(self, caller: Caller, act: Act = "refusal") -> Generator[None]:
+    def _asked(self, caller: Caller, act: Act = "refusal", *, probing: bool = False) -> Generator[None]:
         """As `_refusing`, for a caller whose account still has the token that it signed in with."""
-        with self._refusing(act, caller.account):
+        with self._refusing(act, caller.account, probing=probing):
             if caller.role != "owner":
                 held = self._ledger.account_named(caller.account)
                 if held is None or held.token_sha256 != caller.token_sha256:
