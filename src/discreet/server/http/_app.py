@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from discreet.errors import DiscreetError
 from discreet.server.connections import Bus, until_beat
 from discreet.server.desk import REFUSALS, Answered, Buckets, Caller, Desk, RecentlyUsed, Refusal, refusal_of
+from discreet.server.http._admission import AddressRate, check_rate
 from discreet.server.http._asgi import ClientGone
 from discreet.server.http._metrics import Metrics, count_requests
 from discreet.server.http._options import ApiOptions
@@ -65,7 +66,7 @@ class Api:
         self._buyers = ThreadPoolExecutor(_THREADS, "desk, paid")
         self._buying = RecentlyUsed[asyncio.Semaphore](_MOST_BUYING)
         self._accounts = Buckets(options.account_rate, options.account_burst)
-        self._addresses = Buckets(options.address_rate, options.address_burst)
+        self.addresses = Buckets(options.address_rate, options.address_burst)
 
     def desk(self, source: str | None) -> Desk:
         """The desk of a source, or the only one. Raises `Refusal`."""
@@ -77,16 +78,37 @@ class Api:
 
     async def caller(self, request: Request, desk: Desk) -> Caller:
         """Who sends a request. Raises `Refusal`: "rate" where too many come, "sign-in" for nobody."""
-        self.check_address(request)
-        shown = self._shown(request)
-        caller = self.sign_ins.remembered(desk, shown)
+        admitted: dict[Desk, Caller] = getattr(request.state, "admitted", {})
+        caller = admitted.get(desk)
         if caller is None:
-            caller = await self.run(self.sign_ins.caller, desk, shown)
+            shown = self._shown(request)
+            caller = self.sign_ins.remembered(desk, shown) or await self.run(self.sign_ins.caller, desk, shown)
+            request.state.asking = (desk, caller.account)
+            if shown.session is not None:
+                self.check_same_site(request)
+            check_rate(self._accounts, f"{caller.role} {caller.account}")
+            request.state.admitted = {**admitted, desk: caller}
         request.state.asking = (desk, caller.account)
-        if shown.session is not None:
-            self.check_same_site(request)
-        _check_rate(self._accounts, f"{caller.role} {caller.account}")
         return caller
+
+    async def admit(self, request: Request) -> None:
+        """See that somebody sends a request, at whichever desk: which one it is for may be in its body.
+
+        Raises `Refusal` as `caller`.
+        """
+        named, shown = self.desks.get(request.query_params.get("source", "")), self._shown(request)
+        desks = sorted(
+            self.desks.values(), key=lambda desk: (desk is not named, self.sign_ins.remembered(desk, shown) is None)
+        )
+        for desk in desks[:-1]:
+            try:
+                await self.caller(request, desk)
+            except Refusal as refusal:
+                if refusal.kind != "sign-in":
+                    raise
+            else:
+                return
+        await self.caller(request, desks[-1])
 
     def _shown(self, request: Request) -> Credentials:
         authorization = request.headers.get("authorization")
@@ -133,10 +155,6 @@ class Api:
             desk.counters.add(REFUSALS, refusal.kind)
         else:
             await self.run(desk.refuse, account, "refusal", refusal.kind)
-
-    def check_address(self, request: Request) -> None:
-        """Raise `Refusal` ("rate") where too many requests come from one address."""
-        _check_rate(self._addresses, "" if request.client is None else request.client.host)
 
     async def run_long(self, caller: Caller, act: Callable[[], _T]) -> _T:
         """Run something that may take long in a thread: no account has all of these, and no quick request waits."""
@@ -188,12 +206,6 @@ def _identified(oidc: OidcOptions | None, home: Desk) -> tuple[Provider | None, 
     return provider, CodeFlow(provider, sessions), SignIns(account_by_bearer(provider), sessions)
 
 
-def _check_rate(buckets: Buckets, name: str) -> None:
-    wait = buckets.take(name)
-    if wait:
-        raise Refusal("rate", "too many requests: send fewer, or wait as long as Retry-After says", wait=wait)
-
-
 def create_app(
     desks: Mapping[str, Desk],
     options: ApiOptions | None = None,
@@ -238,6 +250,7 @@ def create_app(
     routers = [each.router for each in (_routes_answers, _routes_reading, _routes_owner, _routes_sign_in)]
     for router in routers:
         app.include_router(router, prefix=_PREFIX)
+    app.add_middleware(AddressRate, buckets=api.addresses)
     api.metrics = Metrics(api.desks, count_requests(app, routers, _PREFIX, api.home.counters))
     _handle_errors(app, api, on_failure)
     return app

@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from discreet.privacy import Loss
 from discreet.server.connections import until_beat
 from discreet.server.desk import Answered, Refusal, Ticket
+from discreet.server.http._admission import AdmittedRoute
 from discreet.server.http._asking import ApiOf, Asking, AskingAt, IdempotencyKey, Level, PreferHeader, asking_at
 from discreet.server.http._described import basket_json, loss_json, quote_json
 from discreet.server.http._encodings import ARROW, CSV, JSON, STORED, TABLES, chosen_type, encoded
@@ -20,7 +21,7 @@ from discreet.server.http._pending import Pending
 
 __all__ = ["router"]
 
-router = APIRouter()
+router = APIRouter(route_class=AdmittedRoute)
 
 _ANSWER: dict[int | str, dict[str, Any]] = {
     200: {"description": "The answer.", "content": {JSON: {}, CSV: {}, ARROW: {}, STORED: {}}},

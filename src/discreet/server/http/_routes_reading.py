@@ -10,16 +10,16 @@ from fastapi.responses import JSONResponse
 from discreet.errors import LedgerError
 from discreet.release import parse_release_file
 from discreet.server.desk import Refusal
+from discreet.server.http._admission import LARGE, AdmittedRoute
 from discreet.server.http._asking import ApiOf, AskingAt
 from discreet.server.http._described import budget_json, charge_json, log_json, policy_json, request_json
 from discreet.server.http._models import RequestBody
 
 __all__ = ["router"]
 
-router = APIRouter()
+router = APIRouter(route_class=AdmittedRoute)
 
 Count = Annotated[int, Query(ge=1, le=1_000)]
-_LONGEST_RELEASE = 1 << 20
 
 
 @router.get("/sources")
@@ -78,10 +78,8 @@ async def key(api: ApiOf, asking: AskingAt) -> Response:
 async def verify(request: Request, api: ApiOf, asking: AskingAt) -> Response:
     """Check a release or a certificate: its signature, its digests, its loss and, for auditors, its charge."""
     payload = await request.body()
-    if len(payload) > _LONGEST_RELEASE:
-        raise Refusal(
-            "parameter", f"a release has at most {_LONGEST_RELEASE:,} bytes here; `discreet verify` takes more"
-        )
+    if len(payload) > LARGE:
+        raise Refusal("parameter", f"a release has at most {LARGE:,} bytes here; `discreet verify` takes more")
 
     def checks() -> list[dict[str, Any]]:
         try:
