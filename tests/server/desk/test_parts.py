@@ -14,8 +14,9 @@ import pytest
 
 from discreet.connection import connect
 from discreet.policy import load_policy
-from discreet.privacy import pure, rho
+from discreet.privacy import approx, mu, pure, rho
 from discreet.server.desk import Ask, Buckets, RecentlyUsed, open_desk
+from discreet.server.desk._answer_index import _size
 from discreet.server.desk._rehearsal import ROWS, made_up_tables
 from discreet.server.desk._single_flight import SingleFlight
 
@@ -165,3 +166,8 @@ def test_what_is_used_least_goes_first() -> None:
     with pytest.raises(ZeroDivisionError):
         sized.get("d", lambda: 1 // 0)  # pyright: ignore[reportArgumentType]
     assert sized.peek("d") is None
+
+
+def test_losses_of_all_currencies_are_ordered_by_the_noise_that_they_buy() -> None:
+    ordered = [pure("0.1"), rho("0.01"), mu("0.2"), approx("0.3", "0.001"), pure(1), rho("0.5"), mu(2)]
+    assert sorted(ordered[::-1], key=_size) == ordered

@@ -499,14 +499,13 @@ class Desk:
         return LoggedCharge(charge.charge, answered=False)
 
     def _existing(self, caller: Caller, planned: Planned) -> Answered:
-        """The newest answer to a question at whatever spend. Raises `Refusal` ("price") if there is none."""
+        """The most precise answer to a question there is. Raises `Refusal` ("price") if there is none."""
         for each in self._indexed(caller, planned):
             return self._named(caller, each.plan)
         raise _no_answer_yet()
 
     def _indexed(self, caller: Caller, planned: Planned) -> Sequence[IndexedAnswer]:
-        answers = self._index.newest(planned.question, None if self.shelf_is_shared else caller.account)
-        return [each for each in answers if has_passed(self.beat, each.at)]
+        return self._index.largest(planned.question, caller.account, shared=self.shelf_is_shared, beat=self.beat)
 
     def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
         def earlier(each: IndexedAnswer) -> EarlierAnswer:
