@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -15,7 +15,6 @@ from discreet.errors import LedgerError
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, from_json, to_json
 from discreet.query import Plan
 from discreet.release import json_digest, parse_release_file
-from discreet.server.connections import has_passed
 from discreet.server.desk._state import State
 
 __all__ = ["AnswerIndex", "IndexedAnswer", "question_of_plan"]
@@ -89,11 +88,11 @@ class AnswerIndex:
         self._lock = threading.Lock()
 
     def largest(
-        self, question: str, account: str, *, shared: bool, beat: float | None = None, count: int = 5
+        self, question: str, account: str, *, shared: bool, is_told: Callable[[datetime], bool], count: int = 5
     ) -> Sequence[IndexedAnswer]:
-        """The answers to a question that left at a beat, each plan once: the most precise first, the account's own.
+        """The answers to a question, each plan once: the most precise first, of like ones the account's own.
 
-        Others' are among them where they are `shared`.
+        Others' are among them where they are `shared`, and those alone of whose time of storing `is_told` is true.
         """
         self._catch_up()
         with self._state.transaction(write=False) as connection:
@@ -104,7 +103,7 @@ class AnswerIndex:
                 IndexedAnswer(owner, plan, from_json(json.loads(loss)), datetime.fromisoformat(at))
                 for owner, plan, loss, at in rows
             )
-            return list(islice((each for each in answers if has_passed(beat, each.at)), count))
+            return list(islice((each for each in answers if is_told(each.at)), count))
 
     def _catch_up(self) -> None:
         with self._lock:

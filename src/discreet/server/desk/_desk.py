@@ -505,7 +505,12 @@ class Desk:
         raise _no_answer_yet()
 
     def _indexed(self, caller: Caller, planned: Planned) -> Sequence[IndexedAnswer]:
-        return self._index.largest(planned.question, caller.account, shared=self.shelf_is_shared, beat=self.beat)
+        return self._index.largest(
+            planned.question,
+            caller.account,
+            shared=self.shelf_is_shared,
+            is_told=lambda at: has_passed(self.beat, at),
+        )
 
     def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
         def earlier(each: IndexedAnswer) -> EarlierAnswer:
