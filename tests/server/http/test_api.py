@@ -183,7 +183,10 @@ def test_owners_decide_and_auditors_read(ask: Any, team: Any, ada: Any, owner: A
     anchored = [
         ask("GET", f"/audit/check?anchor={anchor}", officer).json() for anchor in (checked["head"]["hash"], "0" * 64)
     ]
-    assert [each["good"] for each in anchored] == [True, False]
+    assert [(each["good"], each.get("broken")) for each in anchored] == [(True, None), (False, ["ledger"])]
+    noted = checked["head"]["log"]["hash"]
+    anchored = [ask("GET", f"/audit/check?log_anchor={each}", officer).json() for each in (noted, "0" * 64)]
+    assert [(each["good"], each.get("broken")) for each in anchored] == [(True, None), (False, ["log"])]
     assert ask("GET", "/audit/entries?count=3", officer).json()["entries"][0]["kind"] == "freeze"
     acts = [line["act"] for line in ask("GET", "/audit/log?count=1000", officer).json()["lines"]]
     assert {"grant", "freeze", "thaw", "rotate", "revoke", "transfer", "request", "refusal"} <= set(acts)

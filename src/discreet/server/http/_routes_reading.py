@@ -19,6 +19,7 @@ __all__ = ["router"]
 
 router = APIRouter(route_class=AdmittedRoute)
 
+Hash = Annotated[str | None, Query(pattern="^[0-9a-f]{64}$")]
 Count = Annotated[int, Query(ge=1, le=1_000)]
 
 
@@ -113,7 +114,7 @@ async def ask_for_budget(request: Request, api: ApiOf, body: RequestBody) -> Res
 
 @router.get("/audit/head")
 async def head(api: ApiOf, asking: AskingAt) -> Response:
-    """Where the ledger ends: note it where its keeper cannot reach."""
+    """Where the ledger and the desk's log end: note both hashes where who keeps the files cannot reach."""
     return JSONResponse(await asking.audit(api, lambda auditor: auditor.head()))
 
 
@@ -127,11 +128,12 @@ async def entries(api: ApiOf, asking: AskingAt, count: Count = 100) -> Response:
 async def check(
     api: ApiOf,
     asking: AskingAt,
-    anchor: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$", description="A hash that was noted before.")] = None,
+    anchor: Annotated[Hash, Query(description="The hash of an entry of the ledger, noted before.")] = None,
+    log_anchor: Annotated[Hash, Query(description="The hash of a line of the desk's log, noted before.")] = None,
 ) -> Response:
     """Walk the ledger's chain and the desk's log from end to end."""
-    anchors = {} if anchor is None else {"the anchor": anchor}
-    return JSONResponse(await asking.audit(api, lambda auditor: auditor.check(anchors)))
+    anchors, log_anchors = ({} if each is None else {"the anchor": each} for each in (anchor, log_anchor))
+    return JSONResponse(await asking.audit(api, lambda auditor: auditor.check(anchors, log_anchors)))
 
 
 @router.get("/audit/log")
