@@ -20,7 +20,7 @@ from discreet.policy import Policy
 from discreet.privacy import Loss, in_words
 from discreet.query import Suggest, together
 from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile
-from discreet.server.connections import check_beat, has_passed
+from discreet.server.connections import beat_after, check_beat, has_passed
 from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
 from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote
 from discreet.server.desk._audit_log import Act, AuditLog, RefusalLog
@@ -515,7 +515,8 @@ class Desk:
     def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
         def earlier(each: IndexedAnswer) -> EarlierAnswer:
             errors = self._errors.get((each.plan, each.account), lambda: self._named(caller, each.plan).largest_errors)
-            return EarlierAnswer(each.plan, each.loss, each.at, errors, shared=each.account != caller.account)
+            left = beat_after(self.beat, each.at)
+            return EarlierAnswer(each.plan, each.loss, left, errors, shared=each.account != caller.account)
 
         return earlier
 
