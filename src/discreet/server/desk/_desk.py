@@ -12,7 +12,6 @@ from typing import Any, Self, cast
 
 import pyarrow as pa
 
-from discreet import noise
 from discreet.engines import Engine, open_engine
 from discreet.errors import DiscreetError, SignInRefused
 from discreet.ledger import AccountLedger, Check, LedgerAudit, LoggedCharge, OwnedLedger, Stored, verify_release
@@ -42,7 +41,6 @@ __all__ = ["Budget", "Desk", "Ticket"]
 _ENCODED_BYTES = 1 << 25
 _ERRORS_OF = 1_000
 _SIGN_INS_REMEMBERED = 10_000
-_NO_ACCOUNT = noise.secret(8).hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,6 @@ class Desk:
         self.browser_sign_ins, self.requests = BrowserSignIns(self._state), Requests(self._state)
         self.counters = Counters(self._state)
         self._signed_in, self._refusals = RecentlyUsed[bool](_SIGN_INS_REMEMBERED), RefusalLog(self.log)
-        self._an_account = _NO_ACCOUNT
         self.challenge_secret = challenge_secret(self._state)
         self._session = Session(engine, policy, ledger)
         self._planner = Planner(self._session, policy)
@@ -191,24 +188,11 @@ class Desk:
             self._signed_in.get(key, lambda: True)
 
     def _name_in_log(self, account: str) -> str:
-        """The name of an account that there is: another may be anything that was sent, even a token.
-
-        To look up an account that there is takes longer, by so much that it tells its name. It was looked up here and
-        to sign in; so one of the other kind is looked up twice as well, and refusals of both take as long.
-        """
+        """The name of an account that there is: another may be anything that was sent, even a token."""
         try:
-            is_there = self._ledger.account_named(account) is not None
-            for _ in range(2):
-                self._ledger.account_named(_NO_ACCOUNT if is_there else self._any_account())
+            return "" if self._ledger.account_named(account) is None else account
         except DiscreetError:
             return ""
-        return account if is_there else ""
-
-    def _any_account(self) -> str:
-        """An account that there is, if there is one; accounts are never removed."""
-        if self._an_account == _NO_ACCOUNT:
-            self._an_account = next(iter(self._ledger.accounts), _NO_ACCOUNT)
-        return self._an_account
 
     # what it would cost
 
@@ -531,7 +515,7 @@ class Desk:
         """As `_refusing`, for a caller whose account still has the token that it signed in with."""
         with self._refusing(act, caller.account, probing=probing):
             if caller.role != "owner":
-                held = self._ledger.account_named(caller.account)
+                held = self._ledger.account_now(caller.account)
                 if held is None or held.token_sha256 != caller.token_sha256:
                     raise SignInRefused(f"the account {caller.account!r} has had another token since it signed in")
             yield
