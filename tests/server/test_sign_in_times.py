@@ -20,6 +20,7 @@ import httpx2
 import psycopg
 import pytest
 import sqlalchemy as sa
+import sqlalchemy.event
 
 from discreet.ledger import _owner
 from discreet.ledger.log import _rows

@@ -24,7 +24,7 @@ class AuditorDesk:
     ledger: LedgerAudit
     log: AuditLog
 
-    def check(self, anchors: Mapping[str, str], log_anchors: Mapping[str, str]) -> dict[str, Any]:
+    def check(self, anchors: Mapping[str, str], log_anchors: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Walk both chains, and say whether they are good, and else which is `broken`.
 
         `anchors` are hashes that were noted elsewhere, by name: of entries of the ledger, and of lines of the log.

@@ -33,10 +33,10 @@ __all__ = ["Api", "create_app"]
 
 _T = TypeVar("_T")
 _PREFIX = "/v1"
-_THREADS = 64
+_THREADS, _READERS = 64, 16
 _AT_ONCE = 8
-"""Paid questions of one account that are answered at once; the others wait for their turn."""
-_MOST_BUYING = 10_000
+"""Paid questions of one account that are answered at once, and what else it asks; the others wait for their turn."""
+_MOST_ACCOUNTS = 10_000
 _MOST_EXCHANGES = 8
 _PROVIDER_SECONDS = 2.0
 _SAVE_SECONDS = 5.0
@@ -62,9 +62,11 @@ class Api:
         self.provider, self.flow, self.sign_ins = _identified(oidc, self.home)
         self.exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
         self.pending = PendingAnswers(bus)
-        self._threads = ThreadPoolExecutor(_THREADS, "desk")
+        self._readers = ThreadPoolExecutor(_READERS, "desk, reads")
+        self._planners = ThreadPoolExecutor(_THREADS, "desk, plans")
         self._buyers = ThreadPoolExecutor(_THREADS, "desk, paid")
-        self._buying = RecentlyUsed[asyncio.Semaphore](_MOST_BUYING)
+        self._planning = RecentlyUsed[asyncio.Semaphore](_MOST_ACCOUNTS)
+        self._buying = RecentlyUsed[asyncio.Semaphore](_MOST_ACCOUNTS)
         self._accounts = Buckets(options.account_rate, options.account_burst)
         self.addresses = Buckets(options.address_rate, options.address_burst)
 
@@ -158,12 +160,12 @@ class Api:
 
     async def run_long(self, caller: Caller, act: Callable[[], _T]) -> _T:
         """Run something that may take long in a thread: no account has all of these, and no quick request waits."""
-        async with self._turn(caller):
+        async with _turn(self._buying, caller):
             return await asyncio.get_running_loop().run_in_executor(self._buyers, act)
 
     async def buy(self, asking: Asking, act: Callable[[], _T]) -> _T:
         """As `run_long`, for what may cost: what comes of it goes on at a beat, and frees its place then."""
-        async with self._turn(asking.caller):
+        async with _turn(self._buying, asking.caller):
             try:
                 bought = await asyncio.get_running_loop().run_in_executor(self._buyers, act)
             except Exception as error:
@@ -173,25 +175,32 @@ class Api:
             await until_beat(asking.desk.beat)
             return bought
 
-    def _turn(self, caller: Caller) -> asyncio.Semaphore:
-        return self._buying.get(f"{caller.role} {caller.account}", lambda: asyncio.Semaphore(_AT_ONCE))
+    async def plan(self, caller: Caller, act: Callable[[], _T]) -> _T:
+        """Run what plans, or writes an answer, in a thread: no account has all of these either."""
+        async with _turn(self._planning, caller):
+            return await asyncio.get_running_loop().run_in_executor(self._planners, act)
 
     async def serve(self, asking: Asking, act: Callable[[], Answered]) -> Answered:
         """An answer that is there, unless it came so lately that it leaves at the next beat."""
-        answered = await self.run(act)
+        answered = await self.plan(asking.caller, act)
         if answered.is_held:
             await until_beat(asking.desk.beat)
         return answered
 
     async def run(self, act: Callable[..., _T], *arguments: Any) -> _T:
-        """Run something of a desk's in a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: act(*arguments))
+        """Run what takes no time, as a sign-in or a look at a budget, in a thread that no plan waits for."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: act(*arguments))
 
     async def finish(self) -> None:
         """Wait for what is being answered."""
         await self.pending.finish()
-        self._threads.shutdown()
+        self._readers.shutdown()
+        self._planners.shutdown()
         self._buyers.shutdown()
+
+
+def _turn(turns: RecentlyUsed[asyncio.Semaphore], caller: Caller) -> asyncio.Semaphore:
+    return turns.get(f"{caller.role} {caller.account}", lambda: asyncio.Semaphore(_AT_ONCE))
 
 
 def _identified(oidc: OidcOptions | None, home: Desk) -> tuple[Provider | None, CodeFlow | None, SignIns]:

@@ -46,7 +46,7 @@ class Asking:
             with self.desk.auditing(self.caller) as auditor:
                 return act(auditor)
 
-        return await api.run(run)
+        return await api.run_long(self.caller, run)
 
 
 async def asking_at(request: Request, api: Any, source: str | None) -> Asking:

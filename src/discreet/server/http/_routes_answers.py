@@ -41,7 +41,7 @@ async def plan(request: Request, api: ApiOf, body: PlanBody) -> Response:
         remaining = asking.desk.budget(asking.caller).remaining
         return quote_json(quote) | {"remaining": loss_json(remaining)}
 
-    return JSONResponse(await api.run(described))
+    return JSONResponse(await api.plan(asking.caller, described))
 
 
 @router.post("/answers", responses=_ANSWER)
@@ -109,7 +109,7 @@ async def basket(request: Request, api: ApiOf, body: BasketBody, key: Idempotenc
     if any(each.source is not None and api.desks.get(each.source) is not asking.desk for each in body.questions):
         raise Refusal("parameter", "all questions of a basket are asked at one source: name it beside `questions`")
     asks = [each.to_ask() for each in body.questions]
-    quotes = await api.run(asking.desk.quote_all, asking.caller, asks)
+    quotes = await api.plan(asking.caller, lambda: asking.desk.quote_all(asking.caller, asks))
     if body.plan:
         return JSONResponse(basket_json(quotes))
     max_price = None if body.max_price is None else body.max_price.to_loss()
@@ -201,7 +201,7 @@ async def _bought(  # noqa: PLR0913, PLR0917
             raise
         _check_key(wanted.key, refusal.price)
     if wanted.prefer is not None and "respond-async" in wanted.prefer.lower():
-        plan_hash = await api.run(name)
+        plan_hash = await api.plan(asking.caller, name)
         if plan_hash is not None:
 
             async def later(ticket: Ticket) -> None:
@@ -227,7 +227,8 @@ async def _respond(api: Any, asking: Asking, answered: Answered, media_type: str
     def written(each: Answered) -> bytes:
         return encoded(each, media_type, level)
 
-    body = await api.run(asking.desk.encode, answered, f"{media_type} {level}", written)
+    form = f"{media_type} {level}"
+    body = await api.plan(asking.caller, lambda: asking.desk.encode(answered, form, written))
     headers = {
         "Discreet-Answer": answered.id,
         "Discreet-Source": answered.source,

@@ -92,7 +92,7 @@ async def verify(request: Request, api: ApiOf, asking: AskingAt) -> Response:
             for check in asking.desk.verify(asking.caller, file)
         ]
 
-    done = await api.run(checks)
+    done = await api.plan(asking.caller, checks)
     return JSONResponse({"good": all(each["result"] != "bad" for each in done), "checks": done})
 
 
