@@ -88,11 +88,11 @@ class AnswerIndex:
         self._lock = threading.Lock()
 
     def largest(
-        self, question: str, account: str, *, shared: bool, is_told: Callable[[datetime], bool], count: int = 5
+        self, question: str, account: str, *, shared: bool, has_left: Callable[[datetime], bool], count: int = 5
     ) -> Sequence[IndexedAnswer]:
         """The answers to a question, each plan once: the most precise first, of like ones the account's own.
 
-        Others' are among them where they are `shared`, and those alone of whose time of storing `is_told` is true.
+        Others' are among them where they are `shared`, and those alone whose time of storing `has_left` is true of.
         """
         self._catch_up()
         with self._state.transaction(write=False) as connection:
@@ -103,7 +103,7 @@ class AnswerIndex:
                 IndexedAnswer(owner, plan, from_json(json.loads(loss)), datetime.fromisoformat(at))
                 for owner, plan, loss, at in rows
             )
-            return list(islice((each for each in answers if is_told(each.at)), count))
+            return list(islice((each for each in answers if has_left(each.at)), count))
 
     def _catch_up(self) -> None:
         with self._lock:

@@ -493,7 +493,7 @@ class Desk:
             planned.question,
             caller.account,
             shared=self.shelf_is_shared,
-            is_told=lambda at: has_passed(self.beat, at),
+            has_left=lambda at: has_passed(self.beat, at),
         )
 
     def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
