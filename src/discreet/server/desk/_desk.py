@@ -372,7 +372,7 @@ class Desk:
         """The newest charges with their questions: of the account, or for the owner and auditors of all."""
         with self._asked(caller):
             charges = caller.ledger.log(count)
-            return charges if caller.role == "owner" else list(map(self._until_told, charges))
+            return charges if caller.role == "owner" else list(map(self._until_left, charges))
 
     def verify(self, caller: Caller, file: ReleaseFile) -> list[Check]:
         """All checks of a release that somebody has: its signature by this ledger, its digests and its loss.
@@ -388,7 +388,7 @@ class Desk:
         with self._asked(caller):
             if not self.shelf_is_shared:
                 raise Refusal("role", "answers are not shared here: the owner has left the shelf off")
-            return [each for each in map(self._until_told, self._ledger.log(count)) if each.answered]
+            return [each for each in map(self._until_left, self._ledger.log(count)) if each.answered]
 
     def request(self, caller: Caller, loss: Loss, reason: str) -> BudgetRequest:
         """Ask the owner for more budget."""
@@ -476,7 +476,7 @@ class Desk:
         """Whether an answer was stored since the last beat: nobody is told before the next that it is there."""
         return not has_passed(self.beat, stored.at)
 
-    def _until_told(self, charge: LoggedCharge) -> LoggedCharge:
+    def _until_left(self, charge: LoggedCharge) -> LoggedCharge:
         """A charge as it may be told of: with its answer once that has left."""
         if charge.answered_at is None or has_passed(self.beat, charge.answered_at):
             return charge
