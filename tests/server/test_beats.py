@@ -20,7 +20,7 @@ from discreet.cli._app import app
 from discreet.datasets import rand
 from discreet.errors import DataError, ParameterError
 from discreet.ledger import _spend_first
-from discreet.server.connections import _beats, has_passed, until_beat
+from discreet.server.connections import _beats, beat_after, has_passed, until_beat
 from discreet.server.desk import _desk, open_desk
 from discreet.server.http import _app
 from discreet.server.postgres import _runner
@@ -228,7 +228,11 @@ def test_nobody_is_told_before_the_beat_that_an_answer_is_there(served: Served, 
         each.join()
     assert came == dict.fromkeys(asked, 200)
     quote = other.post("/plans", json=body).json()
-    assert (quote["price"], len(quote["answers"])) == (None, 1)
+    (answer,) = quote["answers"]
+    assert quote["price"] is None
+    assert datetime.fromisoformat(answer["at"]).timestamp() % 7 == 0  # when it leaves, and not when it was drawn
+    certificate = other.get(f"/answers/{plan_hash}/certificate").json()
+    assert certificate["at"] == charge["at"]  # when it was asked
     assert other.get("/history").json()["charges"][0]["answered"]
     other.close()
 
@@ -247,6 +251,10 @@ def test_a_beat_is_a_whole_multiple_by_the_clock(monkeypatch: pytest.MonkeyPatch
             assert slept.pop() == wait
             last = datetime.fromtimestamp(now // beat * beat, UTC)
             assert [has_passed(beat, last + timedelta(milliseconds=each)) for each in (-1, 0)] == [True, False]
+            for each in (-1, 0, 1):
+                left = beat_after(beat, last + timedelta(milliseconds=each))
+                assert left == last + timedelta(seconds=0 if each < 0 else beat)
+            assert beat_after(None, last) == last
         asyncio.run(until_beat(None))
     assert slept == []
     before = time.time()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import re
@@ -17,7 +18,7 @@ from discreet.ledger._auditor import LedgerAudit
 from discreet.ledger._protocol import Entry, Stored
 from discreet.ledger.crypto._scram import scram_verifier
 from discreet.ledger.log import _rows
-from discreet.ledger.log._chain import entry, subject_time
+from discreet.ledger.log._chain import account_in, entry, subject_time
 from discreet.ledger.log._commitments import Row
 from discreet.ledger.log._store import LedgerStore, LedgerTransaction
 from discreet.ledger.state._account import OWNER_ACCOUNT, PERIODS, Account, Period
@@ -29,6 +30,8 @@ from discreet.rational import Number, rational
 
 __all__ = ["OwnedLedger", "checked_period", "checked_until"]
 
+_NOBODY = " "
+"""No account has this name."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}")
 
 
@@ -39,7 +42,10 @@ class OwnedLedger(LedgerAudit, AccountLedger):
     """
 
     def __init__(self, store: LedgerStore) -> None:
+        from discreet import noise
+
         AccountLedger.__init__(self, store)
+        self._stand_ins = noise.secret(32)
 
     def open_account(self, name: str, token: str | None = None) -> AccountLedger:
         """The ledger as an analyst sees it: their account alone. Closing it closes this one too.
@@ -81,7 +87,27 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         return LedgerAudit(self._store)
 
     def account_named(self, name: str) -> Account | None:
-        """An account as it is now; None if there is none of this name."""
+        """An account as it is now; None if there is none of this name, which takes as long: it is for signing in.
+
+        As many rows are read for either. Where there is no such account, one that there is is read in its place: for
+        each name another, by a secret, so that what their entries take to read tells nothing either.
+        """
+        wanted = name if _is_name(name) else ""
+        secret, store = self._stand_ins, self._store
+        with store.reading() as page:
+            held = _rows.newest_of_account(page.connection, wanted or _NOBODY, self._where)
+            digest = hmac.digest(secret, str(name).encode("utf-8", "surrogatepass"), "sha256")
+            other = _rows.account_after(page.connection, base64.urlsafe_b64encode(digest).decode())
+            name_instead = other if other is not None and held is None else _NOBODY
+            instead = _rows.newest_of_account(page.connection, name_instead, self._where)
+            row = held or instead
+            account = None if row is None else account_in(store.facts, row, self._where)
+            if row is not None and account is not None:
+                account = account.at(max(page.clock, subject_time(row, self._where)))
+        return None if held is None else account
+
+    def account_now(self, name: str) -> Account | None:
+        """An account as it is now, sooner than `account_named`: for whoever has shown already that there is one."""
         return self._store.state(name).account if _is_name(name) else None
 
     def admit(self, name: str) -> AccountLedger:

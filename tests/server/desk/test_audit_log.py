@@ -276,8 +276,39 @@ def test_lines_that_were_removed_or_moved_are_noticed(filled: Path) -> None:
     with pytest.raises(LedgerError, match="line 2"):
         log.verify()
     with state.transaction() as connection:
+        connection.execute("UPDATE audit SET seq = 100 WHERE seq = 2")
+        connection.execute("UPDATE audit SET seq = 2 WHERE seq = 3")
+        connection.execute("UPDATE audit SET seq = 3 WHERE seq = 100")
+    head = log.head()
+    assert head is not None
+    assert (head.seq, head.hash) == (noted.seq, noted.hash)
+    assert log.verify({"the head": head.hash, "a line": log.entries()[2].hash}) == 6
+    with state.transaction() as connection:
         connection.execute("DELETE FROM audit WHERE seq > 4")
-    assert noted.hash not in [line.hash for line in log.entries()]  # the end is missed by whoever noted its hash
+    assert log.verify() == 5  # the end is missed by whoever noted its hash
+    with pytest.raises(LedgerError, match="no line of the head"):
+        log.verify({"the head": head.hash})
+    with state.transaction() as connection:
+        connection.execute("INSERT INTO audit VALUES (-1, '', '', '', '', '')")
+    with pytest.raises(LedgerError, match="line 0"):
+        log.verify()
+    state.close()
+
+
+def test_nobody_waits_for_a_walk_of_the_log(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read in pages, between which others use the file."""
+    monkeypatch.setattr("discreet.server.desk._audit_log._PAGE", 2)
+    state = State(filled)
+    log, transaction, pages = AuditLog(state), State.transaction, list[int]()
+
+    def count_pages(own: State, *, write: bool = True) -> Any:
+        pages.append(1)
+        return transaction(own, write=write)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(State, "transaction", count_pages)
+        assert log.verify() == 6
+    assert len(pages) == 1 + 3
     state.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -85,6 +86,17 @@ def test_a_shelf_serves_all_what_one_paid_for(sharing: Any) -> None:
     assert [each.question for each in desk.shelf(ben)] == [first.release.certificate["query"]]
     assert desk.budget(ben).remaining == pure(1)
     assert desk.history(ben) == []
+
+
+def test_answers_of_little_worth_hide_no_better_one(sharing: Any) -> None:
+    desk, query = sharing.desk, "SELECT COUNT(*) AS n FROM visits"
+    good = desk.answer(sharing.ada, Ask(query, pure(2)), pure(2))
+    for place in range(1, 7):
+        desk.answer(sharing.ben, Ask(query, pure(Fraction(place, 1000))), pure(1))
+    for caller in (sharing.ada, sharing.ben):
+        answers = desk.quote(caller, Ask(query)).answers
+        assert [each.loss for each in answers] == [pure(2), *(pure(Fraction(place, 1000)) for place in (6, 5, 4, 3))]
+        assert desk.answer(caller, Ask(query)).id == good.id
 
 
 def test_of_many_who_ask_the_same_at_once_one_pays(sharing: Any) -> None:

@@ -14,8 +14,9 @@ import pytest
 
 from discreet.connection import connect
 from discreet.policy import load_policy
-from discreet.privacy import pure, rho
+from discreet.privacy import approx, mu, pure, rho
 from discreet.server.desk import Ask, Buckets, RecentlyUsed, open_desk
+from discreet.server.desk._answer_index import _size
 from discreet.server.desk._rehearsal import ROWS, made_up_tables
 from discreet.server.desk._single_flight import SingleFlight
 
@@ -137,9 +138,9 @@ def test_the_index_is_made_anew_from_the_ledger_of_others(tmp_path: Path) -> Non
     with open_desk({"t": table}, policy, tmp_path / "l", shelf=True) as desk:
         ada = desk.sign_in("ada", desk.owner().grant("ada", pure(1)))
         answers = desk.quote(ada, Ask(query)).answers
-        assert [each.loss for each in answers] == [pure("0.25"), pure("0.5")]
-        assert [each.errors["s"] for each in answers] == [float(max(each.error("s"))) for each in releases[::-1]]
-        assert desk.answer(ada, Ask(query)).payload == releases[1].to_bytes()
+        assert [each.loss for each in answers] == [pure("0.5"), pure("0.25")]
+        assert [each.errors["s"] for each in answers] == [float(max(each.error("s"))) for each in releases]
+        assert desk.answer(ada, Ask(query)).payload == releases[0].to_bytes()
 
 
 def test_buckets_fill_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,3 +166,8 @@ def test_what_is_used_least_goes_first() -> None:
     with pytest.raises(ZeroDivisionError):
         sized.get("d", lambda: 1 // 0)  # pyright: ignore[reportArgumentType]
     assert sized.peek("d") is None
+
+
+def test_losses_of_all_currencies_are_ordered_by_the_noise_that_they_buy() -> None:
+    ascending = [pure("0.1"), rho("0.01"), mu("0.2"), approx("0.3", "0.001"), pure(1), rho("0.5"), mu(2)]
+    assert [_size(each) for each in ascending] == sorted(map(_size, ascending))

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,7 +31,10 @@ ACTS: dict[str, Callable[[Desk, Caller], object]] = {
     "answer": lambda desk, caller: desk.answer(caller, ASK, pure(1)),
     "answer for free": lambda desk, caller: desk.answer(caller, ASK),
     "answer_all": lambda desk, caller: desk.answer_all(caller, [ASK], pure(1)),
+    "answer without a spend": lambda desk, caller: desk.answer(caller, Ask("SELECT COUNT(*) AS n FROM visits")),
+    "answer what is not supported": lambda desk, caller: desk.answer(caller, Ask("SELECT * FROM visits", pure(1))),
     "suggest": lambda desk, caller: desk.suggest(caller, Suggest("visits", "person", pure(1)), pure(1)),
+    "suggest what is not there": lambda desk, caller: desk.suggest(caller, Suggest("visits", "no", pure(1))),
     "rehearse": lambda desk, caller: desk.rehearse(caller, ASK),
     "budget": lambda desk, caller: desk.budget(caller),
     "history": lambda desk, caller: desk.history(caller),
@@ -36,6 +43,12 @@ ACTS: dict[str, Callable[[Desk, Caller], object]] = {
     "budget_requests": lambda desk, caller: desk.budget_requests(caller),
     "check": lambda desk, caller: desk.check(caller),
 }
+TRY_LOCK = """
+import sys
+from pathlib import Path
+from discreet.server.desk._single_flight import SingleFlight
+print(SingleFlight(Path(sys.argv[1])).is_taken("plan"))
+"""
 READS = ("budget", "history", "shelf", "budget_requests", "check")
 
 
@@ -115,6 +128,36 @@ def test_a_deadlock_that_the_system_sees_among_processes_is_waited_out(
         assert flights.is_taken("plan")
         assert SingleFlight(tmp_path / "lock").is_taken("other") is False
     assert not flights.is_taken("plan")
+    flights.close()
+
+
+def test_a_look_at_a_name_takes_no_lock_from_another_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flights, lockf = SingleFlight(tmp_path / "lock"), fcntl.lockf
+    begins, ends = threading.Event(), threading.Event()
+
+    def run() -> None:
+        begins.wait(10)
+        with flights.only("plan"):
+            ends.wait(10)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def begin_meanwhile(*arguments: Any) -> Any:
+        done = lockf(*arguments)
+        if not begins.is_set():
+            begins.set()
+            time.sleep(0.1)  # so that the other thread would have the lock, if it might
+        return done
+
+    monkeypatch.setattr(fcntl, "lockf", begin_meanwhile)
+    assert not flights.is_taken("plan")
+    monkeypatch.undo()
+    time.sleep(0.1)
+    held = subprocess.run([sys.executable, "-c", TRY_LOCK, str(tmp_path / "lock")], check=True, capture_output=True)
+    ends.set()
+    thread.join()
+    assert held.stdout == b"True\n"
     flights.close()
 
 

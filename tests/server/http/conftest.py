@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,9 @@ class Client:
 
     def __call__(self, method: str, path: str, auth: tuple[str, str] | None = None, **more: Any) -> httpx2.Response:
         return self._loop.run_until_complete(self._client.request(method, f"/v1{path}", auth=auth, **more))
+
+    def run(self, what: Coroutine[Any, Any, Any]) -> Any:
+        return self._loop.run_until_complete(what)
 
     def close(self) -> None:
         self._loop.run_until_complete(self._client.aclose())

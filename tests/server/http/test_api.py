@@ -131,6 +131,26 @@ def test_baskets_rehearsals_and_suggestions(ask: Any, ada: Any) -> None:
     assert all("account" not in each for each in charges)
 
 
+def test_what_has_no_such_form_is_refused_before_it_costs(ask: Any, ada: Any) -> None:
+    suggestion = {"table": "visits", "column": "person", "spend": {"epsilon": 1}, "max_price": {"epsilon": 1}}
+    for form in ("text/csv", "application/vnd.apache.arrow.stream"):
+        headers = {"Idempotency-Key": form, "Accept": form}
+        problem(ask("POST", "/suggestions", ada, json=suggestion, headers=headers), "parameter")
+    assert ask("GET", "/history", ada).json() == {"charges": []}
+
+
+def test_a_basket_is_asked_at_one_source(team: Any, sharing: Any, client_of: Any) -> None:
+    client, ada = client_of(create_app({"shop": team.desk, "bank": sharing.desk})), ("ada", team.tokens["ada"])
+    price = {"epsilon": 2}
+    for name in ("bank", "no"):
+        content = {"source": "shop", "questions": [BODY, {**BODY, "source": name}], "max_price": price}
+        problem(client("POST", "/baskets", ada, json=content, headers=KEY), "parameter")
+    assert client("GET", "/history?source=shop", ada).json() == {"charges": []}
+    content = {"source": "shop", "questions": [{**BODY, "source": "shop"}], "max_price": price}
+    assert client("POST", "/baskets", ada, json=content, headers=KEY).status_code == 200
+    client.close()
+
+
 def test_owners_decide_and_auditors_read(ask: Any, team: Any, ada: Any, owner: Any) -> None:
     officer = ("officer", team.tokens["officer"])
     granted = ask("POST", "/accounts", headers=owner, json={"name": "cyd", "cap": {"epsilon": 1}})
@@ -163,7 +183,10 @@ def test_owners_decide_and_auditors_read(ask: Any, team: Any, ada: Any, owner: A
     anchored = [
         ask("GET", f"/audit/check?anchor={anchor}", officer).json() for anchor in (checked["head"]["hash"], "0" * 64)
     ]
-    assert [each["good"] for each in anchored] == [True, False]
+    assert [(each["good"], each.get("broken")) for each in anchored] == [(True, None), (False, ["ledger"])]
+    noted = checked["head"]["log"]["hash"]
+    anchored = [ask("GET", f"/audit/check?log_anchor={each}", officer).json() for each in (noted, "0" * 64)]
+    assert [(each["good"], each.get("broken")) for each in anchored] == [(True, None), (False, ["log"])]
     assert ask("GET", "/audit/entries?count=3", officer).json()["entries"][0]["kind"] == "freeze"
     acts = [line["act"] for line in ask("GET", "/audit/log?count=1000", officer).json()["lines"]]
     assert {"grant", "freeze", "thaw", "rotate", "revoke", "transfer", "request", "refusal"} <= set(acts)

@@ -16,9 +16,11 @@ from discreet.ledger.log._schema import FORMAT, entries, in_runs, kind_of, meta,
 
 __all__ = [
     "Tip",
+    "account_after",
     "append",
     "first",
     "is_release",
+    "newest_of_account",
     "newest_of_each",
     "newest_of_plan",
     "newest_step",
@@ -89,6 +91,14 @@ _NEWEST_OF_EACH = (
         )
     )
     .order_by(_name)
+)
+
+_NEWEST_OF_ACCOUNT = sa.select(*row_columns).where(_account).order_by(entries.c.seq.desc()).limit(1)
+_ACCOUNT_AFTER = sa.select(
+    sa.func.coalesce(
+        sa.select(sa.func.min(_name)).where(_name > sa.bindparam("after"), _name != "").scalar_subquery(),
+        sa.select(sa.func.min(_name)).where(_name != "").scalar_subquery(),
+    )
 )
 
 _REPEATS = (
@@ -185,6 +195,18 @@ def repeats_of(connection: sa.Connection, account: str, plan_hash: str) -> int:
 def run_of(connection: sa.Connection, account: str, plan_hash: str, where: str) -> Row | None:
     """The newest run of a plan that an account has, if it has one."""
     return _newest_in_runs(connection, where, "run", plan_hash, entries.c.account == account)
+
+
+def newest_of_account(connection: sa.Connection, name: str, where: str) -> Row | None:
+    """The newest entry about an account, by a query of its own."""
+    values = connection.execute(_NEWEST_OF_ACCOUNT, {"account": name}).first()
+    return None if values is None else check(values, where)
+
+
+def account_after(connection: sa.Connection, name: str) -> str | None:
+    """The account that comes after a name in the order of their names, the first after the last; None if none is."""
+    after = connection.execute(_ACCOUNT_AFTER, {"after": name}).scalar()
+    return after if isinstance(after, str) else None
 
 
 def newest_of_plan(connection: sa.Connection, plan_hash: str, where: str) -> Row | None:

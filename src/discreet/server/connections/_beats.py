@@ -8,7 +8,7 @@ from datetime import datetime
 
 from discreet.errors import ParameterError
 
-__all__ = ["check_beat", "has_passed", "until_beat"]
+__all__ = ["beat_after", "check_beat", "has_passed", "until_beat"]
 
 _SHORTEST, _LONGEST = 0.01, 3600.0
 
@@ -27,6 +27,16 @@ def has_passed(beat: float | None, at: datetime) -> bool:
     (True, True)
     """
     return beat is None or time.time() // beat > at.timestamp() // beat
+
+
+def beat_after(beat: float | None, at: datetime) -> datetime:
+    """The whole multiple of a beat at which what was there at a time leaves: the first after it. Without one, the time.
+
+    >>> from datetime import UTC
+    >>> beat_after(60.0, datetime(2024, 1, 1, 12, 0, 1, tzinfo=UTC)).isoformat()
+    '2024-01-01T12:01:00+00:00'
+    """
+    return at if beat is None else datetime.fromtimestamp((at.timestamp() // beat + 1) * beat, at.tzinfo)
 
 
 async def until_beat(beat: float | None) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable
 
 from discreet.server.connections._head import HEAD, Answer, Refused, Request, read_head
 from discreet.server.connections._limits import ConnectionLimits
@@ -13,19 +15,28 @@ __all__ = ["Exchange", "HttpConnections", "Line"]
 
 _PART, _SLOWEST = 1 << 16, 1 << 16
 _LINGER_SECONDS = 10.0
+_GRACE_SECONDS = 2.0
 _FULL = "as much is on its way as can be held; send it again in a moment"
 
 
 class Line:
-    """One connection, and its deadline. It has a reader and a writer once requests can be read from it."""
+    """One connection, and its deadline. It has a reader and a writer once requests can be read from it.
 
-    __slots__ = ("deadline", "held", "last", "reader", "transport", "writer")
+    Attributes
+    ----------
+    slow
+        From when it may be cut to make room for others, as it waits for its client; infinite while it does not.
+    """
+
+    __slots__ = ("address", "deadline", "held", "last", "reader", "slow", "transport", "writer")
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
     def __init__(self, transport: asyncio.WriteTransport, deadline: float) -> None:
         self.transport, self.deadline, self.held, self.last = transport, deadline, 0, False
+        peer = transport.get_extra_info("peername")
+        self.address, self.slow = str(peer[0]) if isinstance(peer, tuple) else "", math.inf
 
 
 class Exchange:
@@ -70,12 +81,13 @@ class Exchange:
         self.started = True
         writer, line = self.line.writer, self.line
         line.deadline = self._connections.until(len(body) / _SLOWEST)
+        line.slow = self._connections.since(len(body) / _SLOWEST)
         writer.write(head + body[:_PART])
         await writer.drain()
         for at in range(_PART, len(body), _PART):
             writer.write(body[at : at + _PART])
             await writer.drain()
-        line.deadline = math.inf
+        line.deadline = line.slow = math.inf
 
     def closes(self, *, wanted: bool = False) -> bool:
         """Whether the connection ends after the answer, whose head is sent next."""
@@ -93,12 +105,16 @@ class HttpConnections(ABC):
 
     Made inside a running event loop. What answers a request is `respond`, of a class below. Once it is `stopping`, no
     connection is admitted any more, and each ends after the answer that is on its way.
+
+    Where there are too many, or too many bytes are held, one that is idle is cut for a new one, and else one that waits
+    for a client that sends or reads slower than 64 KiB a second, after two seconds. From an address that has more than
+    half of all, one is cut for another address at once. None is cut for which there is work to do here.
     """
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
         self._idle: dict[Line, None] = {}
-        self._busy: set[Line] = set()
+        self._busy: dict[Line, None] = {}
         self._held = 0
         self.stopping = False
         self._watching = False
@@ -114,9 +130,9 @@ class HttpConnections(ABC):
 
     def admit(self, transport: asyncio.WriteTransport) -> Line | None:
         """A line for a new connection, which has as long as a head has; `None` where there is no room."""
-        if self.stopping or not self._room():
-            return None
         line = Line(transport, self.until())
+        if self.stopping or not self._room(line):
+            return None
         self._idle[line] = None
         if not self._watching:
             self._watching = True
@@ -162,7 +178,7 @@ class HttpConnections(ABC):
     def drop(self, line: Line) -> None:
         """Forget a connection that ended before it was served."""
         self._idle.pop(line, None)
-        self._busy.discard(line)
+        self._busy.pop(line, None)
 
     def until(self, more: float = 0.0) -> float:
         """The deadline of what begins now."""
@@ -181,16 +197,45 @@ class HttpConnections(ABC):
         if self._watching:
             self._loop.call_later(self._pause, self._watch)
 
-    def _room(self) -> bool:
-        if len(self._idle) + len(self._busy) >= self.limits.connections and self._idle:
-            self._cut(next(iter(self._idle)))
-        return len(self._idle) + len(self._busy) < self.limits.connections
+    def since(self, more: float = 0.0) -> float:
+        """From when what begins now is slow."""
+        return self._loop.time() + _GRACE_SECONDS + more
+
+    def _room(self, line: Line) -> bool:
+        """Whether there is room for a new line, for which another may be cut."""
+        most = self.limits.connections
+        if len(self._idle) + len(self._busy) >= most:
+            chosen = next(iter(self._idle)) if self._idle else self._slowest(line, lambda _: 1, most)
+            if chosen is not None:
+                self._cut(chosen)
+        return len(self._idle) + len(self._busy) < most
+
+    def _hold(self, line: Line, size: int) -> None:
+        """Make room for more bytes of a line, by cutting others. Raises `Refused` where there is none."""
+        while self._held + size > self.limits.held:
+            slowest = self._slowest(line, lambda each: each.held, self.limits.held)
+            if slowest is None:
+                raise Refused(503, _FULL, close=True, retry=1)
+            self._let_go(slowest)
+            self._cut(slowest)
+
+    def _slowest(self, line: Line, weight: Callable[[Line], int], most: int) -> Line | None:
+        """The line to cut for another of those that weigh anything, or `None`."""
+        weights = Counter[str]()
+        for each in self._busy:
+            weights[each.address] += weight(each)
+        greedy, greatest = max(weights.items(), key=lambda item: item[1], default=("", 0))
+        is_greedy = greedy != line.address and 2 * greatest > most
+        waiting = [each for each in self._busy if each is not line and each.slow < math.inf and weight(each)]
+        slow = [each for each in waiting if each.slow <= self._loop.time()]
+        chosen = slow or [each for each in waiting if is_greedy and each.address == greedy]
+        return min(chosen, key=lambda each: each.slow, default=None)
 
     async def _next(self, line: Line) -> bool:
         """Answer one request; whether another may follow."""
-        self._busy.discard(line)
+        self._busy.pop(line, None)
         self._idle[line] = None
-        line.deadline = self.until()
+        line.deadline, line.slow = self.until(), math.inf
         try:
             block = await line.reader.readuntil(b"\r\n\r\n")
         except asyncio.LimitOverrunError:
@@ -198,7 +243,7 @@ class HttpConnections(ABC):
             await self._last(line, self.refuse(refused))
             return False
         self._idle.pop(line, None)
-        self._busy.add(line)
+        self._busy[line] = None
         try:
             request = read_head(block)
         except Refused as refused:
@@ -226,9 +271,9 @@ class HttpConnections(ABC):
 
     async def read_body(self, line: Line, length: int, *, waits: bool) -> bytes:
         """The body of a request. Raises `Refused` where it cannot be held now."""
-        if self._held + length > self.limits.held:
-            raise Refused(503, _FULL, close=True, retry=1)
-        line.deadline = self.until(length / _SLOWEST)
+        self._hold(line, length)
+        line.deadline, began = self.until(length / _SLOWEST), self.since()
+        line.slow = began
         if waits:
             line.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         parts: list[bytes] = []
@@ -240,17 +285,17 @@ class HttpConnections(ABC):
             left -= len(part)
             line.held += len(part)
             self._held += len(part)
+            line.slow = began + line.held / _SLOWEST
             parts.append(part)
-            if self._held > self.limits.held:
-                raise Refused(503, _FULL, close=True, retry=1)
-        line.deadline = math.inf
+            self._hold(line, 0)
+        line.deadline = line.slow = math.inf
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     async def _last(self, line: Line, answer: Answer) -> None:
         """Answer what was no request."""
         self._idle.pop(line, None)
-        self._busy.add(line)
-        line.deadline = self.until()
+        self._busy[line] = None
+        line.deadline, line.slow = self.until(), self.since()
         line.writer.write(b"".join(answer.encode(close=True)))
         await line.writer.drain()
         await self._linger(line)
@@ -258,6 +303,7 @@ class HttpConnections(ABC):
     async def _linger(self, line: Line) -> None:
         """Read on for a while, so that a client that still sends does not lose its answer (RFC 9112, 9.6)."""
         line.deadline = self._loop.time() + min(_LINGER_SECONDS, self.limits.seconds)
+        line.slow = self.since()
         if line.writer.can_write_eof():
             line.writer.write_eof()
         left = max(self.limits.body, HEAD)
@@ -267,15 +313,15 @@ class HttpConnections(ABC):
     async def _end(self, line: Line) -> None:
         """Close, and wait until what was answered is gone: who does not read it is cut."""
         self._idle.pop(line, None)
-        self._busy.add(line)
-        line.deadline = self.until()
+        self._busy[line] = None
+        line.deadline, line.slow = self.until(), self.since()
         line.writer.close()
         try:
             await line.writer.wait_closed()
         except OSError:
             pass
         finally:
-            self._busy.discard(line)
+            self._busy.pop(line, None)
 
     def _let_go(self, line: Line) -> None:
         self._held -= line.held
@@ -283,5 +329,5 @@ class HttpConnections(ABC):
 
     def _cut(self, line: Line) -> None:
         self._idle.pop(line, None)
-        self._busy.discard(line)
+        self._busy.pop(line, None)
         line.transport.abort()

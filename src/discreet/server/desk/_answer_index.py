@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, Protocol
 
 from discreet.errors import LedgerError
-from discreet.privacy import Loss, from_json, to_json
+from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, from_json, to_json
 from discreet.query import Plan
 from discreet.release import json_digest, parse_release_file
 from discreet.server.desk._state import State
@@ -18,6 +20,12 @@ from discreet.server.desk._state import State
 __all__ = ["AnswerIndex", "IndexedAnswer", "question_of_plan"]
 
 _AT_ONCE = 100
+_LARGEST = """
+SELECT account, plan, loss, at FROM (
+    SELECT *, row_number() OVER (PARTITION BY plan ORDER BY account = :account DESC, seq DESC) AS place
+    FROM answers WHERE ledger = :ledger AND question = :question AND (:shared OR account = :account)
+) WHERE place = 1 ORDER BY size DESC, account = :account DESC, seq DESC
+"""
 
 
 def question_of_plan(plan: Plan, policy_digest: str, version: str) -> str:
@@ -36,6 +44,22 @@ def _question_of(certificate: Mapping[str, Any]) -> str | None:
             return json_digest([certificate.get("statement"), certificate.get("rest"), *facts])
         case _:
             return None
+
+
+def _size(loss: Loss) -> float:
+    """How precise an answer is at a loss, as the ε of Laplace noise of the same standard deviation.
+
+    √2 / ε for a pure ε, 1 / √(2ρ) for ρ and 1 / μ for μ are those of a count; δ is left out. Other losses come last.
+    """
+    match loss:
+        case PureLoss() | ApproxLoss():
+            return float(loss.eps)
+        case RhoLoss():
+            return 2 * math.sqrt(loss.rho_value)
+        case MuLoss():
+            return math.sqrt(2 * loss.mu_squared)
+        case _:
+            return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +87,23 @@ class AnswerIndex:
         self._state, self._ledger, self._name = state, ledger, name
         self._lock = threading.Lock()
 
-    def newest(self, question: str, account: str | None, count: int = 5) -> Sequence[IndexedAnswer]:
-        """The newest answers to a question, each plan once: of one account, or of all for None."""
+    def largest(
+        self, question: str, account: str, *, shared: bool, has_left: Callable[[datetime], bool], count: int = 5
+    ) -> Sequence[IndexedAnswer]:
+        """The answers to a question, each plan once: the most precise first, of like ones the account's own.
+
+        Others' are among them where they are `shared`, and those alone whose time of storing `has_left` is true of.
+        """
         self._catch_up()
-        mine = "" if account is None else "AND account = ?"
-        wanted = (self._name, question) if account is None else (self._name, question, account)
         with self._state.transaction(write=False) as connection:
             rows = connection.execute(
-                f"SELECT account, plan, loss, max(at), max(seq) FROM answers WHERE ledger = ? AND question = ? {mine} "  # noqa: S608
-                "GROUP BY plan ORDER BY max(seq) DESC LIMIT ?",
-                (*wanted, count),
-            ).fetchall()
-        return [
-            IndexedAnswer(owner, plan, from_json(json.loads(loss)), datetime.fromisoformat(at))
-            for owner, plan, loss, at, _ in rows
-        ]
+                _LARGEST, {"ledger": self._name, "question": question, "account": account} | {"shared": shared}
+            )
+            answers = (
+                IndexedAnswer(owner, plan, from_json(json.loads(loss)), datetime.fromisoformat(at))
+                for owner, plan, loss, at in rows
+            )
+            return list(islice((each for each in answers if has_left(each.at)), count))
 
     def _catch_up(self) -> None:
         with self._lock:
@@ -97,10 +123,11 @@ class AnswerIndex:
             question = _question_of(certificate)
             if question is not None:
                 loss = json.dumps(certificate.get("loss") or to_json(entry.loss))
-                line = (entry.seq, self._name, entry.account, question, entry.plan_hash, loss, entry.at.isoformat())
-                lines.append(line)
+                size = _size(from_json(json.loads(loss)))
+                named = (entry.seq, self._name, entry.account, question, entry.plan_hash)
+                lines.append((*named, loss, size, entry.at.isoformat()))
         newest = stored[-1][0].seq
         with self._state.transaction() as connection:
-            connection.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", lines)
+            connection.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", lines)
             connection.execute("INSERT OR REPLACE INTO indexed VALUES (?, ?)", (self._name, newest))
         return int(newest)

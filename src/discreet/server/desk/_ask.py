@@ -92,7 +92,8 @@ class QuotedColumn:
 class EarlierAnswer:
     """An answer to the same question that is there already, for free: at which loss, since when, with which errors.
 
-    `errors` are the largest half-widths of each column with noise, over its rows, at 0.95.
+    `errors` are the largest half-widths of each column with noise, over its rows, at 0.95. With a beat `at` is the one
+    at which it left.
     """
 
     id: str

@@ -19,8 +19,9 @@ from discreet.server.desk._buckets import Buckets
 from discreet.server.desk._refusals import Refusal
 from discreet.server.desk._state import State
 
-__all__ = ["Act", "AuditEntry", "AuditLog", "RefusalLog"]
+__all__ = ["Act", "AuditEntry", "AuditLog", "LogHead", "RefusalLog"]
 
+_PAGE, _LEAST = 1_000, -(1 << 63)
 _LINES_A_SECOND, _MOST_LINES = 1.0, 1_000.0
 
 Act = Literal[
@@ -54,6 +55,14 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class LogHead:
+    """Where the log ends: the number and the hash of its newest line."""
+
+    seq: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class AuditLog:
     """The log in the desk's file.
 
@@ -83,19 +92,36 @@ class AuditLog:
                 for seq, at, account, act, text, line_hash in rows
             ]
 
-    def verify(self) -> int:
-        """Walk the chain; the number of lines. Raises `LedgerError` for the first that was changed or removed.
-
-        That lines at the end are gone can be known by a hash alone that was noted elsewhere.
-        """
+    def head(self) -> LogHead | None:
+        """The newest line, to be noted where whoever keeps the file cannot reach; None while there is none."""
         with self.state.transaction(write=False) as connection:
-            rows = connection.execute("SELECT * FROM audit ORDER BY seq").fetchall()
-        before = ""
-        for place, (*line, stored) in enumerate(rows):
-            if line[0] != place or _hash(before, tuple(line)) != stored:
-                raise LedgerError(f"line {place} of the desk's audit log was changed, or lines before it were removed")
-            before = stored
-        return len(rows)
+            row = connection.execute("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
+        return None if row is None else LogHead(*row)
+
+    def verify(self, anchors: Mapping[str, str] | None = None) -> int:
+        """Walk the chain up to now; the number of lines. Raises `LedgerError` for the first that was changed.
+
+        `anchors` are hashes of lines that were noted elsewhere, as of a `head`, by the name that an error calls each.
+        A log that lacks one was cut off or put back. Without any, that cannot be known.
+        """
+        head, before, place = self.head(), "", 0
+        missing = {noted: name for name, noted in (anchors or {}).items()}
+        while head is not None and place <= head.seq:
+            with self.state.transaction(write=False) as connection:  # a page: others wait for it
+                rows = connection.execute(
+                    "SELECT * FROM audit WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT ?",
+                    (place or _LEAST, head.seq, _PAGE),
+                ).fetchall()
+            for *line, stored in rows or [[None, None]]:
+                if line[0] != place or _hash(before, tuple(line)) != stored:
+                    raise LedgerError(
+                        f"line {place} of the desk's audit log was changed, or lines before it were removed"
+                    )
+                before, place = stored, place + 1
+                missing.pop(stored, None)
+        for name in missing.values():
+            raise LedgerError(f"the desk's audit log has no line of {name}: it was cut off, or put back")
+        return place
 
 
 class RefusalLog:

@@ -12,7 +12,6 @@ from typing import Any, Self, cast
 
 import pyarrow as pa
 
-from discreet import noise
 from discreet.engines import Engine, open_engine
 from discreet.errors import DiscreetError, SignInRefused
 from discreet.ledger import AccountLedger, Check, LedgerAudit, LoggedCharge, OwnedLedger, Stored, verify_release
@@ -20,7 +19,7 @@ from discreet.policy import Policy
 from discreet.privacy import Loss, in_words
 from discreet.query import Suggest, together
 from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile
-from discreet.server.connections import check_beat, has_passed
+from discreet.server.connections import beat_after, check_beat, has_passed
 from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
 from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote
 from discreet.server.desk._audit_log import Act, AuditLog, RefusalLog
@@ -42,7 +41,6 @@ __all__ = ["Budget", "Desk", "Ticket"]
 _ENCODED_BYTES = 1 << 25
 _ERRORS_OF = 1_000
 _SIGN_INS_REMEMBERED = 10_000
-_NO_ACCOUNT = noise.secret(8).hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,6 @@ class Desk:
         self.browser_sign_ins, self.requests = BrowserSignIns(self._state), Requests(self._state)
         self.counters = Counters(self._state)
         self._signed_in, self._refusals = RecentlyUsed[bool](_SIGN_INS_REMEMBERED), RefusalLog(self.log)
-        self._an_account = _NO_ACCOUNT
         self.challenge_secret = challenge_secret(self._state)
         self._session = Session(engine, policy, ledger)
         self._planner = Planner(self._session, policy)
@@ -191,24 +188,11 @@ class Desk:
             self._signed_in.get(key, lambda: True)
 
     def _name_in_log(self, account: str) -> str:
-        """The name of an account that there is: another may be anything that was sent, even a token.
-
-        To look up an account that there is takes longer, by so much that it tells its name. It was looked up here and
-        to sign in; so one of the other kind is looked up twice as well, and refusals of both take as long.
-        """
+        """The name of an account that there is: another may be anything that was sent, even a token."""
         try:
-            is_there = self._ledger.account_named(account) is not None
-            for _ in range(2):
-                self._ledger.account_named(_NO_ACCOUNT if is_there else self._any_account())
+            return "" if self._ledger.account_named(account) is None else account
         except DiscreetError:
             return ""
-        return account if is_there else ""
-
-    def _any_account(self) -> str:
-        """An account that there is, if there is one; accounts are never removed."""
-        if self._an_account == _NO_ACCOUNT:
-            self._an_account = next(iter(self._ledger.accounts), _NO_ACCOUNT)
-        return self._an_account
 
     # what it would cost
 
@@ -262,7 +246,7 @@ class Desk:
         be sent again: it is paid once. Raises `Refusal`: of kind "price" where the answer costs more than that; with
         `probing` whoever asks goes on to pay it or refuses themselves, and that refusal is in no log.
         """
-        with self._refusing("refusal", caller.account, probing=probing):
+        with self._asked(caller, probing=probing):
             planned = self._planner.plan(ask)
             if planned.prepared is None:
                 return self._counted(self._existing(caller, planned))
@@ -330,7 +314,7 @@ class Desk:
         probing: bool = False,
     ) -> Answered:
         """Buy what a policy lacks about a column, as `Session.suggest` does; else as `answer`."""
-        with self._refusing("refusal", caller.account, probing=probing):
+        with self._asked(caller, probing=probing):
             prepared = cast("Prepared[BaseRelease]", self._session.prepare(question))
             return self._counted(self._answered(caller, prepared, prepared.loss, max_price, key, ticket or Ticket()))
 
@@ -388,7 +372,7 @@ class Desk:
         """The newest charges with their questions: of the account, or for the owner and auditors of all."""
         with self._asked(caller):
             charges = caller.ledger.log(count)
-            return charges if caller.role == "owner" else list(map(self._until_told, charges))
+            return charges if caller.role == "owner" else list(map(self._until_left, charges))
 
     def verify(self, caller: Caller, file: ReleaseFile) -> list[Check]:
         """All checks of a release that somebody has: its signature by this ledger, its digests and its loss.
@@ -404,7 +388,7 @@ class Desk:
         with self._asked(caller):
             if not self.shelf_is_shared:
                 raise Refusal("role", "answers are not shared here: the owner has left the shelf off")
-            return [each for each in map(self._until_told, self._ledger.log(count)) if each.answered]
+            return [each for each in map(self._until_left, self._ledger.log(count)) if each.answered]
 
     def request(self, caller: Caller, loss: Loss, reason: str) -> BudgetRequest:
         """Ask the owner for more budget."""
@@ -492,26 +476,31 @@ class Desk:
         """Whether an answer was stored since the last beat: nobody is told before the next that it is there."""
         return not has_passed(self.beat, stored.at)
 
-    def _until_told(self, charge: LoggedCharge) -> LoggedCharge:
+    def _until_left(self, charge: LoggedCharge) -> LoggedCharge:
         """A charge as it may be told of: with its answer once that has left."""
         if charge.answered_at is None or has_passed(self.beat, charge.answered_at):
             return charge
         return LoggedCharge(charge.charge, answered=False)
 
     def _existing(self, caller: Caller, planned: Planned) -> Answered:
-        """The newest answer to a question at whatever spend. Raises `Refusal` ("price") if there is none."""
+        """The most precise answer to a question there is. Raises `Refusal` ("price") if there is none."""
         for each in self._indexed(caller, planned):
             return self._named(caller, each.plan)
         raise _no_answer_yet()
 
     def _indexed(self, caller: Caller, planned: Planned) -> Sequence[IndexedAnswer]:
-        answers = self._index.newest(planned.question, None if self.shelf_is_shared else caller.account)
-        return [each for each in answers if has_passed(self.beat, each.at)]
+        return self._index.largest(
+            planned.question,
+            caller.account,
+            shared=self.shelf_is_shared,
+            has_left=lambda at: has_passed(self.beat, at),
+        )
 
     def _earlier(self, caller: Caller) -> Callable[[IndexedAnswer], EarlierAnswer]:
         def earlier(each: IndexedAnswer) -> EarlierAnswer:
             errors = self._errors.get((each.plan, each.account), lambda: self._named(caller, each.plan).largest_errors)
-            return EarlierAnswer(each.plan, each.loss, each.at, errors, shared=each.account != caller.account)
+            left = beat_after(self.beat, each.at)
+            return EarlierAnswer(each.plan, each.loss, left, errors, shared=each.account != caller.account)
 
         return earlier
 
@@ -522,11 +511,11 @@ class Desk:
             return self._rehearsal
 
     @contextmanager
-    def _asked(self, caller: Caller, act: Act = "refusal") -> Generator[None]:
+    def _asked(self, caller: Caller, act: Act = "refusal", *, probing: bool = False) -> Generator[None]:
         """As `_refusing`, for a caller whose account still has the token that it signed in with."""
-        with self._refusing(act, caller.account):
+        with self._refusing(act, caller.account, probing=probing):
             if caller.role != "owner":
-                held = self._ledger.account_named(caller.account)
+                held = self._ledger.account_now(caller.account)
                 if held is None or held.token_sha256 != caller.token_sha256:
                     raise SignInRefused(f"the account {caller.account!r} has had another token since it signed in")
             yield

@@ -24,16 +24,27 @@ class AuditorDesk:
     ledger: LedgerAudit
     log: AuditLog
 
-    def check(self, anchors: Mapping[str, str]) -> dict[str, Any]:
-        """Walk both chains, and say whether they are good. `anchors` are hashes that were noted elsewhere, by name."""
-        try:
-            return {"good": True, "entries": self.ledger.verify(anchors), "log": self.log.verify(), "head": self.head()}
-        except LedgerError as error:
-            return {"good": False, "meaning": str(error)}
+    def check(self, anchors: Mapping[str, str], log_anchors: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Walk both chains, and say whether they are good, and else which is `broken`.
+
+        `anchors` are hashes that were noted elsewhere, by name: of entries of the ledger, and of lines of the log.
+        """
+        walks = {"entries": lambda: self.ledger.verify(anchors), "log": lambda: self.log.verify(log_anchors)}
+        counts: dict[str, int] = {}
+        broken: dict[str, str] = {}
+        for name, walk in walks.items():
+            try:
+                counts[name] = walk()
+            except LedgerError as error:
+                broken["ledger" if name == "entries" else name] = str(error)
+        if broken:
+            return {"good": False, "broken": list(broken), "meaning": "; ".join(broken.values())}
+        return {"good": True, **counts, "head": self.head()}
 
     def head(self) -> dict[str, Any]:
-        """Where the ledger ends: note it where the ledger's keeper cannot reach."""
-        return head_json(self.ledger.head)
+        """Where the ledger and the log end: note both hashes where who keeps the files cannot reach."""
+        log = self.log.head()
+        return {**head_json(self.ledger.head), "log": None if log is None else {"seq": log.seq, "hash": log.hash}}
 
     def entries(self, count: int) -> list[dict[str, Any]]:
         """The newest entries of the ledger, newest first."""

@@ -70,18 +70,21 @@ class SingleFlight:
                 return
 
     def is_taken(self, name: str) -> bool:
-        """Whether somebody runs one of this name now, in this process or another."""
+        """Whether somebody runs one of this name now, in this process or another.
+
+        A lock of the file is a process's, not a thread's: no thread may begin while this one tries and lets go.
+        """
         with self._guard:
             if name in self._flights:
                 return True
-        if self._file is None:
+            if self._file is None:
+                return False
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(name))
+            except OSError:
+                return True
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(name))
             return False
-        try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(name))
-        except OSError:
-            return True
-        fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(name))
-        return False
 
     def close(self) -> None:
         """Give up the file."""

@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS requests (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS answers (
     seq INTEGER NOT NULL, ledger TEXT NOT NULL, account TEXT NOT NULL, question TEXT NOT NULL, plan TEXT NOT NULL,
-    loss TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (ledger, seq)
+    loss TEXT NOT NULL, size REAL NOT NULL, at TEXT NOT NULL, PRIMARY KEY (ledger, seq)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS answers_of_question ON answers (ledger, question, seq);
 CREATE TABLE IF NOT EXISTS indexed (ledger TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT;

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from discreet.errors import DiscreetError
 from discreet.server.connections import Bus, until_beat
 from discreet.server.desk import REFUSALS, Answered, Buckets, Caller, Desk, RecentlyUsed, Refusal, refusal_of
+from discreet.server.http._admission import AddressRate, check_rate
 from discreet.server.http._asgi import ClientGone
 from discreet.server.http._metrics import Metrics, count_requests
 from discreet.server.http._options import ApiOptions
@@ -32,10 +33,10 @@ __all__ = ["Api", "create_app"]
 
 _T = TypeVar("_T")
 _PREFIX = "/v1"
-_THREADS = 64
+_THREADS, _READERS = 64, 16
 _AT_ONCE = 8
-"""Paid questions of one account that are answered at once; the others wait for their turn."""
-_MOST_BUYING = 10_000
+"""Paid questions of one account that are answered at once, and what else it asks; the others wait for their turn."""
+_MOST_ACCOUNTS = 10_000
 _MOST_EXCHANGES = 8
 _PROVIDER_SECONDS = 2.0
 _SAVE_SECONDS = 5.0
@@ -61,11 +62,13 @@ class Api:
         self.provider, self.flow, self.sign_ins = _identified(oidc, self.home)
         self.exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
         self.pending = PendingAnswers(bus)
-        self._threads = ThreadPoolExecutor(_THREADS, "desk")
+        self._readers = ThreadPoolExecutor(_READERS, "desk, reads")
+        self._planners = ThreadPoolExecutor(_THREADS, "desk, plans")
         self._buyers = ThreadPoolExecutor(_THREADS, "desk, paid")
-        self._buying = RecentlyUsed[asyncio.Semaphore](_MOST_BUYING)
+        self._planning = RecentlyUsed[asyncio.Semaphore](_MOST_ACCOUNTS)
+        self._buying = RecentlyUsed[asyncio.Semaphore](_MOST_ACCOUNTS)
         self._accounts = Buckets(options.account_rate, options.account_burst)
-        self._addresses = Buckets(options.address_rate, options.address_burst)
+        self.addresses = Buckets(options.address_rate, options.address_burst)
 
     def desk(self, source: str | None) -> Desk:
         """The desk of a source, or the only one. Raises `Refusal`."""
@@ -77,16 +80,37 @@ class Api:
 
     async def caller(self, request: Request, desk: Desk) -> Caller:
         """Who sends a request. Raises `Refusal`: "rate" where too many come, "sign-in" for nobody."""
-        self.check_address(request)
-        shown = self._shown(request)
-        caller = self.sign_ins.remembered(desk, shown)
+        admitted: dict[Desk, Caller] = getattr(request.state, "admitted", {})
+        caller = admitted.get(desk)
         if caller is None:
-            caller = await self.run(self.sign_ins.caller, desk, shown)
+            shown = self._shown(request)
+            caller = self.sign_ins.remembered(desk, shown) or await self.run(self.sign_ins.caller, desk, shown)
+            request.state.asking = (desk, caller.account)
+            if shown.session is not None:
+                self.check_same_site(request)
+            check_rate(self._accounts, f"{caller.role} {caller.account}")
+            request.state.admitted = {**admitted, desk: caller}
         request.state.asking = (desk, caller.account)
-        if shown.session is not None:
-            self.check_same_site(request)
-        _check_rate(self._accounts, f"{caller.role} {caller.account}")
         return caller
+
+    async def admit(self, request: Request) -> None:
+        """See that somebody sends a request, at whichever desk: which one it is for may be in its body.
+
+        Raises `Refusal` as `caller`.
+        """
+        named, shown = self.desks.get(request.query_params.get("source", "")), self._shown(request)
+        desks = sorted(
+            self.desks.values(), key=lambda desk: (desk is not named, self.sign_ins.remembered(desk, shown) is None)
+        )
+        for desk in desks[:-1]:
+            try:
+                await self.caller(request, desk)
+            except Refusal as refusal:
+                if refusal.kind != "sign-in":
+                    raise
+            else:
+                return
+        await self.caller(request, desks[-1])
 
     def _shown(self, request: Request) -> Credentials:
         authorization = request.headers.get("authorization")
@@ -134,18 +158,14 @@ class Api:
         else:
             await self.run(desk.refuse, account, "refusal", refusal.kind)
 
-    def check_address(self, request: Request) -> None:
-        """Raise `Refusal` ("rate") where too many requests come from one address."""
-        _check_rate(self._addresses, "" if request.client is None else request.client.host)
-
     async def run_long(self, caller: Caller, act: Callable[[], _T]) -> _T:
         """Run something that may take long in a thread: no account has all of these, and no quick request waits."""
-        async with self._turn(caller):
+        async with _turn(self._buying, caller):
             return await asyncio.get_running_loop().run_in_executor(self._buyers, act)
 
     async def buy(self, asking: Asking, act: Callable[[], _T]) -> _T:
         """As `run_long`, for what may cost: what comes of it goes on at a beat, and frees its place then."""
-        async with self._turn(asking.caller):
+        async with _turn(self._buying, asking.caller):
             try:
                 bought = await asyncio.get_running_loop().run_in_executor(self._buyers, act)
             except Exception as error:
@@ -155,25 +175,32 @@ class Api:
             await until_beat(asking.desk.beat)
             return bought
 
-    def _turn(self, caller: Caller) -> asyncio.Semaphore:
-        return self._buying.get(f"{caller.role} {caller.account}", lambda: asyncio.Semaphore(_AT_ONCE))
+    async def plan(self, caller: Caller, act: Callable[[], _T]) -> _T:
+        """Run what plans, or writes an answer, in a thread: no account has all of these either."""
+        async with _turn(self._planning, caller):
+            return await asyncio.get_running_loop().run_in_executor(self._planners, act)
 
     async def serve(self, asking: Asking, act: Callable[[], Answered]) -> Answered:
         """An answer that is there, unless it came so lately that it leaves at the next beat."""
-        answered = await self.run(act)
+        answered = await self.plan(asking.caller, act)
         if answered.is_held:
             await until_beat(asking.desk.beat)
         return answered
 
     async def run(self, act: Callable[..., _T], *arguments: Any) -> _T:
-        """Run something of a desk's in a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: act(*arguments))
+        """Run what takes no time, as a sign-in or a look at a budget, in a thread that no plan waits for."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: act(*arguments))
 
     async def finish(self) -> None:
         """Wait for what is being answered."""
         await self.pending.finish()
-        self._threads.shutdown()
+        self._readers.shutdown()
+        self._planners.shutdown()
         self._buyers.shutdown()
+
+
+def _turn(turns: RecentlyUsed[asyncio.Semaphore], caller: Caller) -> asyncio.Semaphore:
+    return turns.get(f"{caller.role} {caller.account}", lambda: asyncio.Semaphore(_AT_ONCE))
 
 
 def _identified(oidc: OidcOptions | None, home: Desk) -> tuple[Provider | None, CodeFlow | None, SignIns]:
@@ -186,12 +213,6 @@ def _identified(oidc: OidcOptions | None, home: Desk) -> tuple[Provider | None, 
     if oidc.public_url is None:
         return provider, None, SignIns(account_by_bearer(provider))
     return provider, CodeFlow(provider, sessions), SignIns(account_by_bearer(provider), sessions)
-
-
-def _check_rate(buckets: Buckets, name: str) -> None:
-    wait = buckets.take(name)
-    if wait:
-        raise Refusal("rate", "too many requests: send fewer, or wait as long as Retry-After says", wait=wait)
 
 
 def create_app(
@@ -238,6 +259,7 @@ def create_app(
     routers = [each.router for each in (_routes_answers, _routes_reading, _routes_owner, _routes_sign_in)]
     for router in routers:
         app.include_router(router, prefix=_PREFIX)
+    app.add_middleware(AddressRate, buckets=api.addresses)
     api.metrics = Metrics(api.desks, count_requests(app, routers, _PREFIX, api.home.counters))
     _handle_errors(app, api, on_failure)
     return app

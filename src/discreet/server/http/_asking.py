@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 
-from discreet.server.desk import AuditorDesk, Caller, Desk, OwnerDesk, Refusal
+from discreet.server.desk import AuditorDesk, Caller, Desk, OwnerDesk
 
 __all__ = ["ApiOf", "Asking", "AskingAt", "IdempotencyKey", "Level", "PreferHeader", "asking_at"]
 
@@ -46,16 +46,12 @@ class Asking:
             with self.desk.auditing(self.caller) as auditor:
                 return act(auditor)
 
-        return await api.run(run)
+        return await api.run_long(self.caller, run)
 
 
 async def asking_at(request: Request, api: Any, source: str | None) -> Asking:
-    """Who asks at a source. Requests for sources that there are not count too."""
-    try:
-        desk = api.desk(source)
-    except Refusal:
-        api.check_address(request)
-        raise
+    """Who asks at a source. Raises `Refusal`."""
+    desk = api.desk(source)
     return Asking(desk, await api.caller(request, desk))
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from discreet.query import Release
 from discreet.server.desk import Answered, Refusal
 
-__all__ = ["ARROW", "CSV", "JSON", "STORED", "chosen_type", "encoded"]
+__all__ = ["ARROW", "CSV", "JSON", "STORED", "TABLES", "chosen_type", "encoded"]
 
 JSON = "application/json"
 CSV = "text/csv"
@@ -19,6 +19,8 @@ ARROW = "application/vnd.apache.arrow.stream"
 STORED = "application/vnd.discreet.release"
 """The release as the ledger stores it, which `Release.from_bytes` reads and `discreet verify` checks."""
 
+TABLES = frozenset((CSV, ARROW))
+"""What an answer can be written in that is a table, and no other."""
 _TYPES = (JSON, CSV, ARROW, STORED)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from discreet.privacy import Loss, approx, from_json, mu, pure, rho
 from discreet.query import Suggest
@@ -35,8 +35,20 @@ _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}$", de
 _Period = Literal["day", "week", "month", "quarter", "year"]
 
 
+_MOST_NAMES = 100
+
+
+def _check_names(value: Any) -> Any:
+    """Raise `ValueError` for an object of too many names, before any of them is looked at."""
+    if isinstance(value, dict) and len(cast("dict[Any, Any]", value)) > _MOST_NAMES:
+        raise ValueError(f"an object has at most {_MOST_NAMES} names")
+    return value
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    _few = model_validator(mode="before")(_check_names)
 
 
 class Spend(_Strict):
@@ -82,7 +94,7 @@ class PlanBody(_Strict):
     dialect: Annotated[str, Field(max_length=16)] = "duckdb"
     bias: bool = False
     spend: Spend | None = None
-    error: Annotated[dict[str, _Number] | None, Field(max_length=100)] = None
+    error: Annotated[dict[str, _Number] | None, BeforeValidator(_check_names), Field(max_length=_MOST_NAMES)] = None
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     currency: Literal["pure", "approx", "rho", "mu"] | None = None
     delta: _Number | None = None

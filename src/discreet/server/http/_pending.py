@@ -106,8 +106,8 @@ class PendingAnswers:
         except Exception:  # noqa: BLE001 - it is told as what it is, a failure of the server
             refusal = Refusal("data", "the server failed while it answered; what was charged stays spent")
         pending.end(refusal)
-        said = None if refusal is None else [refusal.kind, str(refusal), refusal.wait]
-        self._bus.tell(_TOPIC, {"ended": name, "refusal": said})
+        parts = None if refusal is None else [refusal.kind, str(refusal), refusal.wait]
+        self._bus.tell(_TOPIC, {"ended": name, "refusal": parts})
 
     def _hear(self, message: Mapping[str, Any]) -> None:
         """What another worker says of a question: it answers one, it has, or its asker came here to cancel it."""
@@ -121,8 +121,8 @@ class PendingAnswers:
         elif "ended" in message:
             pending = self._all.get(_name_in(message["ended"]))
             if pending is not None and pending.worker is not None:
-                said = message["refusal"]
-                pending.end(None if said is None else Refusal(said[0], said[1], wait=said[2]))
+                parts = message["refusal"]
+                pending.end(None if parts is None else Refusal(parts[0], parts[1], wait=parts[2]))
         else:
             pending = self._all.get(_name_in(message["cancel"]))
             if pending is not None and pending.worker is None:

@@ -12,15 +12,16 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from discreet.privacy import Loss
 from discreet.server.connections import until_beat
 from discreet.server.desk import Answered, Refusal, Ticket
+from discreet.server.http._admission import AdmittedRoute
 from discreet.server.http._asking import ApiOf, Asking, AskingAt, IdempotencyKey, Level, PreferHeader, asking_at
 from discreet.server.http._described import basket_json, loss_json, quote_json
-from discreet.server.http._encodings import ARROW, CSV, JSON, STORED, chosen_type, encoded
+from discreet.server.http._encodings import ARROW, CSV, JSON, STORED, TABLES, chosen_type, encoded
 from discreet.server.http._models import AnswerBody, BasketBody, PlanBody, SuggestionBody
 from discreet.server.http._pending import Pending
 
 __all__ = ["router"]
 
-router = APIRouter()
+router = APIRouter(route_class=AdmittedRoute)
 
 _ANSWER: dict[int | str, dict[str, Any]] = {
     200: {"description": "The answer.", "content": {JSON: {}, CSV: {}, ARROW: {}, STORED: {}}},
@@ -40,7 +41,7 @@ async def plan(request: Request, api: ApiOf, body: PlanBody) -> Response:
         remaining = asking.desk.budget(asking.caller).remaining
         return quote_json(quote) | {"remaining": loss_json(remaining)}
 
-    return JSONResponse(await api.run(described))
+    return JSONResponse(await api.plan(asking.caller, described))
 
 
 @router.post("/answers", responses=_ANSWER)
@@ -87,14 +88,16 @@ async def suggest(
 ) -> Response:
     """Buy bounds, keys or caps that a policy lacks about a column."""
     asking = await asking_at(request, api, body.source)
-    question = body.to_question()
+    question, media_type = body.to_question(), chosen_type(accept)
+    if media_type in TABLES:
+        raise Refusal("parameter", f"what is suggested is no table: ask for it as {JSON}")
     max_price = None if body.max_price is None else body.max_price.to_loss()
     return await _bought(
         api,
         asking,
         lambda: asking.desk.suggest(asking.caller, question, probing=True),
         lambda ticket: asking.desk.suggest(asking.caller, question, max_price, key=key, ticket=ticket),
-        _Wanted(max_price, key, None, chosen_type(accept), 0.95),
+        _Wanted(max_price, key, None, media_type, 0.95),
         lambda: None,
     )
 
@@ -103,8 +106,10 @@ async def suggest(
 async def basket(request: Request, api: ApiOf, body: BasketBody, key: IdempotencyKey = None) -> Response:
     """Several questions at one price: with `plan` what they would cost, else their answers, all or none affordable."""
     asking = await asking_at(request, api, body.source)
+    if any(each.source is not None and api.desks.get(each.source) is not asking.desk for each in body.questions):
+        raise Refusal("parameter", "all questions of a basket are asked at one source: name it beside `questions`")
     asks = [each.to_ask() for each in body.questions]
-    quotes = await api.run(asking.desk.quote_all, asking.caller, asks)
+    quotes = await api.plan(asking.caller, lambda: asking.desk.quote_all(asking.caller, asks))
     if body.plan:
         return JSONResponse(basket_json(quotes))
     max_price = None if body.max_price is None else body.max_price.to_loss()
@@ -196,7 +201,7 @@ async def _bought(  # noqa: PLR0913, PLR0917
             raise
         _check_key(wanted.key, refusal.price)
     if wanted.prefer is not None and "respond-async" in wanted.prefer.lower():
-        plan_hash = await api.run(name)
+        plan_hash = await api.plan(asking.caller, name)
         if plan_hash is not None:
 
             async def later(ticket: Ticket) -> None:
@@ -222,7 +227,8 @@ async def _respond(api: Any, asking: Asking, answered: Answered, media_type: str
     def written(each: Answered) -> bytes:
         return encoded(each, media_type, level)
 
-    body = await api.run(asking.desk.encode, answered, f"{media_type} {level}", written)
+    form = f"{media_type} {level}"
+    body = await api.plan(asking.caller, lambda: asking.desk.encode(answered, form, written))
     headers = {
         "Discreet-Answer": answered.id,
         "Discreet-Source": answered.source,

@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from discreet.server.desk import AuditorDesk, OwnerDesk, Refusal
+from discreet.server.http._admission import AdmittedRoute
 from discreet.server.http._asking import ApiOf, AskingAt
 from discreet.server.http._described import request_json
 from discreet.server.http._metrics import METRICS_TYPE
-from discreet.server.http._models import AmendBody, CodeBody, DecisionBody, GrantBody, Spend, TransferBody
-from discreet.server.http._sign_ins import METRICS_TOKEN, OWNER_TOKEN
+from discreet.server.http._models import AmendBody, DecisionBody, GrantBody, Spend, TransferBody
+from discreet.server.http._sign_ins import METRICS_TOKEN
 
 __all__ = ["router"]
 
-router = APIRouter()
+router = APIRouter(route_class=AdmittedRoute)
 
 AccountName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}$")]
-
-
-@router.post("/owner/sign-in")
-async def sign_in(api: ApiOf, request: Request, body: CodeBody) -> Response:
-    """Exchange the code that the server printed, once, for a token of the owner's."""
-    api.check_address(request)
-    try:
-        token = await api.run(api.home.owner_sign_ins.exchange, body.code)  # one source decides which request is first
-    except Refusal as refusal:
-        await api.run(api.home.refuse, "", "sign-in", refusal.kind, "code")
-        refusal.logged = True
-        raise
-    for desk in api.desks.values():
-        with suppress(Refusal):
-            await api.run(desk.owner_sign_ins.exchange, body.code, token)
-    return JSONResponse({"token": f"{OWNER_TOKEN}{token}"}, headers={"Cache-Control": "no-store"})
 
 
 @router.get("/accounts")
@@ -133,7 +117,6 @@ async def decide(
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(api: ApiOf, request: Request) -> Response:
     """Counters and budgets in Prometheus's text format, for the owner, or by the token that reads them alone."""
-    api.check_address(request)
     authorization = request.headers.get("authorization", "")
     token = authorization.removeprefix(f"Bearer {METRICS_TOKEN}")
     if token != authorization:

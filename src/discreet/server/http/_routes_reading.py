@@ -10,16 +10,17 @@ from fastapi.responses import JSONResponse
 from discreet.errors import LedgerError
 from discreet.release import parse_release_file
 from discreet.server.desk import Refusal
+from discreet.server.http._admission import LARGE, AdmittedRoute
 from discreet.server.http._asking import ApiOf, AskingAt
 from discreet.server.http._described import budget_json, charge_json, log_json, policy_json, request_json
 from discreet.server.http._models import RequestBody
 
 __all__ = ["router"]
 
-router = APIRouter()
+router = APIRouter(route_class=AdmittedRoute)
 
+Hash = Annotated[str | None, Query(pattern="^[0-9a-f]{64}$")]
 Count = Annotated[int, Query(ge=1, le=1_000)]
-_LONGEST_RELEASE = 1 << 20
 
 
 @router.get("/sources")
@@ -78,10 +79,8 @@ async def key(api: ApiOf, asking: AskingAt) -> Response:
 async def verify(request: Request, api: ApiOf, asking: AskingAt) -> Response:
     """Check a release or a certificate: its signature, its digests, its loss and, for auditors, its charge."""
     payload = await request.body()
-    if len(payload) > _LONGEST_RELEASE:
-        raise Refusal(
-            "parameter", f"a release has at most {_LONGEST_RELEASE:,} bytes here; `discreet verify` takes more"
-        )
+    if len(payload) > LARGE:
+        raise Refusal("parameter", f"a release has at most {LARGE:,} bytes here; `discreet verify` takes more")
 
     def checks() -> list[dict[str, Any]]:
         try:
@@ -93,7 +92,7 @@ async def verify(request: Request, api: ApiOf, asking: AskingAt) -> Response:
             for check in asking.desk.verify(asking.caller, file)
         ]
 
-    done = await api.run(checks)
+    done = await api.plan(asking.caller, checks)
     return JSONResponse({"good": all(each["result"] != "bad" for each in done), "checks": done})
 
 
@@ -115,7 +114,7 @@ async def ask_for_budget(request: Request, api: ApiOf, body: RequestBody) -> Res
 
 @router.get("/audit/head")
 async def head(api: ApiOf, asking: AskingAt) -> Response:
-    """Where the ledger ends: note it where its keeper cannot reach."""
+    """Where the ledger and the desk's log end: note both hashes where who keeps the files cannot reach."""
     return JSONResponse(await asking.audit(api, lambda auditor: auditor.head()))
 
 
@@ -129,11 +128,12 @@ async def entries(api: ApiOf, asking: AskingAt, count: Count = 100) -> Response:
 async def check(
     api: ApiOf,
     asking: AskingAt,
-    anchor: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$", description="A hash that was noted before.")] = None,
+    anchor: Annotated[Hash, Query(description="The hash of an entry of the ledger, noted before.")] = None,
+    log_anchor: Annotated[Hash, Query(description="The hash of a line of the desk's log, noted before.")] = None,
 ) -> Response:
     """Walk the ledger's chain and the desk's log from end to end."""
-    anchors = {} if anchor is None else {"the anchor": anchor}
-    return JSONResponse(await asking.audit(api, lambda auditor: auditor.check(anchors)))
+    anchors, log_anchors = ({} if each is None else {"the anchor": each} for each in (anchor, log_anchor))
+    return JSONResponse(await asking.audit(api, lambda auditor: auditor.check(anchors, log_anchors)))
 
 
 @router.get("/audit/log")

@@ -1,19 +1,22 @@
-"""Browsers that sign in by the identity provider, and sign out."""
+"""The owner signs in by a code; browsers sign in by the identity provider, and sign out."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 
 from discreet.server.desk import FLOW_SECONDS, SESSION_SECONDS, Refusal
+from discreet.server.http._admission import OpenRoute
 from discreet.server.http._asking import ApiOf
-from discreet.server.http._sign_ins import refused_identity
+from discreet.server.http._models import CodeBody
+from discreet.server.http._sign_ins import OWNER_TOKEN, refused_identity
 
 __all__ = ["FLOW_COOKIE", "SESSION_COOKIE", "router"]
 
-router = APIRouter()
+router = APIRouter(route_class=OpenRoute)
 
 SESSION_COOKIE = "__Host-discreet"
 FLOW_COOKIE = "__Host-discreet-flow"
@@ -33,11 +36,25 @@ _HEADERS = {
 _PARAMETERS = ("state", "code", "iss", "error")
 
 
+@router.post("/owner/sign-in")
+async def sign_in_owner(api: ApiOf, body: CodeBody) -> Response:
+    """Exchange the code that the server printed, once, for a token of the owner's."""
+    try:
+        token = await api.run(api.home.owner_sign_ins.exchange, body.code)  # one source decides which request is first
+    except Refusal as refusal:
+        await api.run(api.home.refuse, "", "sign-in", refusal.kind, "code")
+        refusal.logged = True
+        raise
+    for desk in api.desks.values():
+        with suppress(Refusal):
+            await api.run(desk.owner_sign_ins.exchange, body.code, token)
+    return JSONResponse({"token": f"{OWNER_TOKEN}{token}"}, headers={"Cache-Control": "no-store"})
+
+
 @router.get("/sign-in", status_code=303, response_class=RedirectResponse)
-async def sign_in(api: ApiOf, request: Request) -> Response:
+async def sign_in(api: ApiOf) -> Response:
     """Send a browser to the identity provider, from which it comes back to `/v1/sign-in/callback`."""
     flow = _flow_of(api)
-    api.check_address(request)
     from discreet.server.http.identity import ProviderFailed
 
     try:
@@ -53,7 +70,6 @@ async def sign_in(api: ApiOf, request: Request) -> Response:
 async def callback(api: ApiOf, request: Request) -> Response:
     """Take a browser back from the identity provider: its code is exchanged, once, and a session begins."""
     flow = _flow_of(api)
-    api.check_address(request)
     from discreet.server.http.identity import ProviderFailed, Refused
 
     given = request.query_params
@@ -81,7 +97,6 @@ async def callback(api: ApiOf, request: Request) -> Response:
 async def sign_out(api: ApiOf, request: Request) -> Response:
     """End the session of a browser."""
     flow = _flow_of(api)
-    api.check_address(request)
     session = request.cookies.get(SESSION_COOKIE)
     if session is None:
         raise Refusal("sign-in", "there is no session to end")
