@@ -40,6 +40,13 @@ def owner(team: Any, ask: Any) -> dict[str, str]:
     return {"Authorization": f"Bearer {response.json()['token']}"}
 
 
+def test_what_may_be_left_out_may_be_null(ask: Any, ada: Any) -> None:
+    names = ("source", "spend", "error", "currency", "delta", "assume")
+    body = {"query": "SELECT COUNT(*) AS n FROM visits", **dict.fromkeys(names)}
+    assert ask("POST", "/plans", ada, json=body).status_code == 200
+    assert ask("POST", "/baskets", ada, json={"questions": [body], "plan": True, "source": None}).status_code == 200
+
+
 def test_a_question_is_planned_priced_bought_and_free_again(ask: Any, ada: Any) -> None:
     plan = ask("POST", "/plans", ada, json=BODY).json()
     assert plan["price"] == plan["loss"] == {"kind": "pure", "epsilon": "1/2"}

@@ -45,6 +45,9 @@ def _check_names(value: Any) -> Any:
     return value
 
 
+_Targets = Annotated[dict[str, _Number], BeforeValidator(_check_names), Field(max_length=_MOST_NAMES)]
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -94,7 +97,7 @@ class PlanBody(_Strict):
     dialect: Annotated[str, Field(max_length=16)] = "duckdb"
     bias: bool = False
     spend: Spend | None = None
-    error: Annotated[dict[str, _Number] | None, BeforeValidator(_check_names), Field(max_length=_MOST_NAMES)] = None
+    error: _Targets | None = None
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     currency: Literal["pure", "approx", "rho", "mu"] | None = None
     delta: _Number | None = None
