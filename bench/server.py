@@ -7,7 +7,8 @@ read from the operating system before and after; beside it, in turn, `Session.sq
 the same data and with a ledger of its own on disk.
 
 cost
-    Paid answers: milliseconds of CPU by HTTP less those of `Session.sql`. Repeats: milliseconds in all.
+    Paid answers: milliseconds of CPU by HTTP and by the wire less those of `Session.sql`. Repeats: milliseconds in all.
+    By the wire the spend is SET before each question, in a message of its own for extended queries.
 repeats
     Repeats a second from so many connections at once, and the server's CPU for each.
 analysts
@@ -34,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import psycopg
 
 from discreet import connect
 from discreet.datasets import rand
@@ -61,6 +63,7 @@ class Server:
         settings.write_text(
             'state = "desk"\n[sources.visits]\npolicy = "visits.toml"\nledger = "ledger"\nshelf = true\n'
             f'data = {{ visits = "{rand.table}" }}\n'
+            '[postgres]\nlisten = ":0"\n'
             '[http]\nlisten = ":0"\naccount_rate = 1e6\naccount_burst = 1e6\naddress_rate = 1e6\naddress_burst = 1e6\n'
         )
         began = time.perf_counter()
@@ -73,6 +76,7 @@ class Server:
         found = re.search(r":(\d+)/", self.process.stderr.readline())
         assert found is not None
         self.port = int(found[1])
+        self.wire = int(self.process.stderr.readline().split(":")[-1])
         self.started = time.perf_counter() - began
         self.watched = psutil.Process(self.process.pid)
 
@@ -122,6 +126,26 @@ def per_act(seconds: float, count: int) -> float:
     return 1e3 * seconds / count
 
 
+def wire_costs(server: Server, turn: int, count: int) -> dict[str, float]:
+    """Milliseconds of the server's CPU for an answer by the PostgreSQL wire."""
+    where = f"host=127.0.0.1 port={server.wire} dbname=visits user=a0 password={server.tokens['a0']} sslmode=disable"
+    found: dict[str, float] = {}
+    with psycopg.connect(where, autocommit=True) as connection:
+        for name in ("simple", "extended"):
+            for kind in ("paid", "repeat"):
+                before = server.cpu()
+                for place in range(count):
+                    setting = f"SET discreet.epsilon = 0.{len(name)}{turn + 1:02}{place:04}7"
+                    query = QUERY.format(1 + place % 5)
+                    if name == "simple":
+                        connection.execute(f"{setting}; {query}")  # pyright: ignore[reportArgumentType]
+                    else:
+                        connection.execute(setting)  # pyright: ignore[reportArgumentType]
+                        connection.execute(query, prepare=True)  # pyright: ignore[reportArgumentType]
+                found[f"{name}, {kind}"] = per_act(server.cpu() - before, count)
+    return found
+
+
 async def cost(server: Server, home: Path, rounds: int) -> None:
     line, count, each = Line(server, "a0"), 40, defaultdict(list)
     facts = load_policy(home / "visits.toml")
@@ -138,6 +162,7 @@ async def cost(server: Server, home: Path, rounds: int) -> None:
             for place, epsilon in enumerate(spends):
                 await line.ask("/answers", body_of(place, epsilon))
             again = per_act(server.cpu() - before, count)
+            by_wire = wire_costs(server, turn, count)
             before = time.process_time()
             for place, epsilon in enumerate(spends):
                 release = session.sql(QUERY.format(1 + place % 5), pure(epsilon))
@@ -149,7 +174,8 @@ async def cost(server: Server, home: Path, rounds: int) -> None:
                 session.sql(QUERY.format(1 + place % 5), pure(epsilon))
             alone_again = per_act(time.process_time() - before, count)
             if turn >= 0:
-                for name, value in (("paid", paid), ("repeat", again), ("sql", alone), ("sql again", alone_again)):
+                found = by_wire | {"paid": paid, "repeat": again, "sql": alone, "sql again": alone_again}
+                for name, value in found.items():
                     each[name].append(value)
     medians = {name: statistics.median(values) for name, values in each.items()}
     print(
@@ -157,6 +183,9 @@ async def cost(server: Server, home: Path, rounds: int) -> None:
         f"error bars {medians['sql']:.1f}, so {medians['paid'] - medians['sql']:+.1f}; repeat by HTTP "
         f"{medians['repeat']:.2f}, Session.sql {medians['sql again']:.2f}"
     )
+    for name in ("simple", "extended"):
+        paid, again = medians[f"{name}, paid"], medians[f"{name}, repeat"]
+        print(f"  by the wire, {name}: paid {paid:.1f}, so {paid - medians['sql']:+.1f}; repeat {again:.2f}")
 
 
 async def repeats(server: Server, clients: int, seconds: float = 5.0) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Hashable, Sequence
 import pytest
 from hypothesis import settings
 
-EXAMPLES = 30
+EXAMPLES = 20
 
 
 def pytest_configure(config: pytest.Config) -> None:

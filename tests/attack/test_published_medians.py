@@ -77,6 +77,7 @@ STATISTICS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("solver", ["search", "cp-sat"])
 @pytest.mark.parametrize("rounding", STATISTICS)
 @pytest.mark.parametrize("shown", ["n median mean", "n median", "n mean"])

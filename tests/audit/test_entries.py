@@ -87,7 +87,7 @@ def test_entries_say_what_they_are(entry: Entry) -> None:
         entry.once(data)  # those of SQL answer in the next test
 
 
-SLOW = {"TopK", "Quantiles recursive", "Quantiles joint three"}
+SLOW = {"TopK", "Quantiles recursive", "Quantiles joint three", "SQL PIVOT"}
 
 
 def _is_long(place: int, entry: Entry) -> bool:

@@ -19,10 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas  # noqa: F401  DuckDB loads it for tables of Arrow: before the fork too
 import pyarrow as pa
 from countries import land
 
 import discreet as dp
+import discreet.connection
 import discreet.engines.duckdb  # imported before the fork, for each child needs it
 from discreet import census
 from discreet.census import PreparedPublication

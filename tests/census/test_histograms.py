@@ -41,6 +41,7 @@ def policy(currency: str = "pure", relation: str = "add_remove") -> dict[str, An
     return {"version": "1", "relation": relation, "budget": BUDGETS[currency], "tables": {"people": table}}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize("currency", SPENDS)
 @pytest.mark.parametrize("workload", ["ranges", "prefixes", [(1, 40), (20, 50), (41, 256)]])

@@ -24,7 +24,7 @@ def killed_at(folder: Path, points: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("points", [6, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("points", [4, pytest.param(200, marks=pytest.mark.soak)])
 def test_a_publication_killed_at_any_point_costs_its_charge_and_is_never_drawn_again(
     tmp_path: Path, points: int
 ) -> None:

@@ -310,6 +310,7 @@ def test_what_weighs_more_is_measured_better() -> None:
     assert errors[0][1] > errors[1][1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize("currency", list(SPENDS))
 @pytest.mark.parametrize("max_rows", [1, 3])

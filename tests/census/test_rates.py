@@ -155,7 +155,7 @@ def test_averages_that_are_none_are_refused(published: census.Publication) -> No
         published.rates("ill", level="nowhere")
 
 
-@pytest.mark.parametrize("runs", [100, pytest.param(3_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("runs", [50, pytest.param(3_000, marks=pytest.mark.soak)])
 def test_intervals_of_rates_cover(runs: int) -> None:
     """95 % intervals of rates and averages, over areas of all levels and runs.
 

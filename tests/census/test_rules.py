@@ -197,7 +197,7 @@ def layout_has(layout: Layout, size: int) -> bool:
     return any(column.name == "c0" and column.size >= size for column in layout.columns)
 
 
-@pytest.mark.parametrize("countries", [8, pytest.param(1_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("countries", [4, pytest.param(1_000, marks=pytest.mark.soak)])
 def test_random_countries_keep_random_rules(countries: int) -> None:
     draws = np.random.default_rng(15)
     assert sum(ruled_country(draws) for _ in range(countries)) > countries / 3

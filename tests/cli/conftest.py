@@ -6,13 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 POLICY = """
@@ -99,6 +102,14 @@ class Cli:
 def environment() -> dict[str, str]:
     plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
     return {**plain, "COLUMNS": "100", "TERM": "xterm"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built_once() -> Iterator[None]:
+    """All commands are built once: Typer builds them for each run, which takes longer than most runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.testing._get_command", cache(get_command))
+        yield
 
 
 @pytest.fixture

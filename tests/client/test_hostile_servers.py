@@ -201,6 +201,7 @@ def test_what_is_no_answer_is_a_ledger_error(serve: Serve, content: Any) -> None
                 ask()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("status", [100 + 300, 401, 404, 418, 500, 502, 599])
 @pytest.mark.parametrize("content", [b"", b"<html>proxy</html>", b'{"kind": 5}', b'{"kind": "query"}', b"[", b"{}"])
 def test_refusals_without_a_reason_are_errors_of_discreet(serve: Serve, status: int, content: bytes) -> None:

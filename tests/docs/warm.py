@@ -18,7 +18,8 @@ MODULES = """
     discreet.cli._app discreet.session discreet.audit discreet.explain discreet.engines.duckdb
     discreet.ledger.sqlite._sqlite
     cryptography.hazmat.primitives.ciphers.algorithms narwhals.stable.v1 pyarrow.interchange pyarrow.parquet
-    pydantic.type_adapter rich._emoji_codes rich.panel scipy.optimize scipy.special sqlalchemy.dialects.sqlite
+    pydantic.type_adapter rich._emoji_codes rich.console rich.panel rich.table scipy.optimize scipy.special
+    sqlalchemy.dialects.sqlite
 """
 LONGEST = 1 << 16
 
@@ -30,6 +31,12 @@ def serve(path: str) -> None:
 
     for name in MODULES.split():
         import_module(name)
+    import typer.main
+
+    from discreet.cli._app import app
+
+    built = typer.main.get_command(app)  # of all commands, which Typer would build anew for each
+    typer.main.get_command = lambda _: built
     gc.freeze()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)

@@ -31,7 +31,7 @@ class Mutant:
     where: Any
     attribute: str
     broken: Any
-    samples: int = 40_000
+    samples: int = 10_000
 
 
 MUTANTS = (
@@ -42,13 +42,13 @@ MUTANTS = (
     Mutant("stars with the noise of a degree", "LocalStars of a client", LocalStars, "noise_for",
            lambda self, cap: DiscreteLaplace(1)),
     Mutant("bits of both ends", "LocalTriangles of three vertices", LocalTriangles, "edges",
-           property(lambda self: LocalEdges(self.vertices, 2 * self.epsilon)), 8_000),
+           property(lambda self: LocalEdges(self.vertices, 2 * self.epsilon)), 1_500),
     Mutant("a count as if it were in whole edges", "LocalTriangles of three vertices", LocalTriangles, "noise_for",
-           lambda self, cap: DiscreteLaplace(1), 8_000),
+           lambda self, cap: DiscreteLaplace(1), 1_500),
     Mutant("one threshold of two", "SynthesizeGraph of three vertices", _measurements, "SURVIVAL_NORMS",
            Norms(1, 1), 100_000),
     Mutant("clustering moved by one coefficient", "SynthesizeGraph of three vertices", _measurements,
-           "CLUSTERING_NORMS", Norms(UNIT, UNIT**2)),
+           "CLUSTERING_NORMS", Norms(UNIT, UNIT**2), 40_000),
 )  # fmt: skip
 
 

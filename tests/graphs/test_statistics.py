@@ -65,6 +65,7 @@ def test_exact_sensitivities_are_those_of_a_search(make: Callable[[int], Count],
     check_sensitivities(make(n), exact=True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 @pytest.mark.parametrize("make", BOUNDS)
 def test_upper_bounds_are_never_below_and_nested(make: Callable[[int], Count], n: int) -> None:

@@ -41,7 +41,7 @@ def test_a_row_moves_each_sum_by_its_own_integers_and_within_the_norms(name: str
     before, nobody = sums(list(range(40))), sums([])
     turned = sums(list(reversed(range(40))))
     assert all((one == other).all() for one, other in zip(before, turned, strict=True))
-    for row in range(40, 60):
+    for row in range(40, 48 if dice == 1 else 60):
         after, alone = sums([*range(20), row, *range(20, 40)]), sums([row])
         for step, (name_, _) in enumerate(first.exact):
             moved = after[step] - before[step]

@@ -19,7 +19,7 @@ ESTIMATORS: dict[str, Any] = {
     "LogisticRegression": learn.LogisticRegression(dp.approx(10**6, 0.1), bounds=(-10, 10)),
     "NaiveBayes": learn.NaiveBayes(dp.approx(1_000, 0.1), bounds=(-10, 10)),
     "PCA": learn.PCA(dp.rho(10**6), n_components=1, bounds=(-10, 10)),
-    "RandomForest": learn.RandomForest(dp.approx(1_000, 0.1), bounds=(-10, 10)),
+    "RandomForest": learn.RandomForest(dp.approx(1_000, 0.1), trees=16, bounds=(-10, 10)),
     "Ridge": learn.Ridge(dp.rho(10**6), bounds=(-10, 10), target_bounds=(-300, 300)),
     "Search": learn.Search(learn.NaiveBayes(), {"bins": [7, 8]}, spend=dp.approx(1_000, 0.1), bounds=(-10, 10)),
     "Search of regressions": learn.Search(

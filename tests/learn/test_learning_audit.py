@@ -158,8 +158,12 @@ def test_no_claim_of_learning_is_refuted(entry: audit.Entry) -> None:
     assert not entry.check(confidence=SURE).violated
 
 
+@pytest.mark.soak
 def test_a_clip_that_moves_by_the_exact_count_is_refuted() -> None:
-    """So that its entry could fail: the count of norms has no noise, and every move of the clip shows it."""
+    """So that its entry could fail: the count of norms has no noise, and every move of the clip shows it.
+
+    Every time the mutant is caught without samples, by tests/learn/test_learning_mutants.py.
+    """
     [entry] = [each for each in learning_entries() if each.name == MOVING]
     [mutant] = [each for each in MUTANTS if each.name == "a clip moved by the exact count"]
     with mutant.broken():

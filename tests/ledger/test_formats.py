@@ -132,7 +132,8 @@ def test_a_later_format_and_other_files_are_not_changed_by_a_byte(old: Path, dam
     assert [path.name for path in old.parent.iterdir()] == ["ledger"]
 
 
-def test_eight_processes_bring_one_ledger_forward_at_once(old: Path) -> None:
+@pytest.mark.parametrize("count", [3, pytest.param(8, marks=pytest.mark.soak)])
+def test_processes_bring_one_ledger_forward_at_once(old: Path, count: int) -> None:
     code = (
         "import sys; from discreet.ledger import open_ledger; from discreet.privacy import approx\n"
         "print('ready', flush=True); sys.stdin.readline()\n"
@@ -142,16 +143,16 @@ def test_eight_processes_bring_one_ledger_forward_at_once(old: Path) -> None:
         subprocess.Popen(
             [sys.executable, "-c", code, str(old), f"plan{index}"], stdin=-1, stdout=-1, stderr=-1, text=True
         )
-        for index in range(8)
+        for index in range(count)
     ]
     assert {process.stdout.readline() for process in processes} == {"ready\n"}
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()
-    assert [process.communicate()[1] for process in processes] == [""] * 8
+    assert [process.communicate()[1] for process in processes] == [""] * count
     with open_ledger(old, None) as ledger:
-        assert ledger.spent.eps == Fraction(3, 5) + Fraction(8, 10)
-        assert ledger.verify() == 9
+        assert ledger.spent.eps == Fraction(3, 5) + Fraction(count, 10)
+        assert ledger.verify() == 1 + count
 
 
 FORMAT_2 = Path(__file__).with_name("format_2.sqlite")

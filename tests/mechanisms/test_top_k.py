@@ -60,6 +60,7 @@ def normal_places(chances: list[float]) -> np.ndarray:
     return np.where(up < 0.5, ndtri(up), -ndtri(down))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("epsilon", ["0.3", "2", "6"])
 @pytest.mark.parametrize(("k", "candidates"), [(1, 2), (2, 3), (3, 4)])

@@ -99,7 +99,7 @@ def test_who_has_more_rows_than_any_cap_is_counted_with_the_largest() -> None:
 
 
 @pytest.mark.parametrize(("relation", "norms"), [("add_remove", Norms(1, 1, 1)), ("substitute", Norms(2, 2, 1))])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     others=st.dictionaries(st.integers(1, 9), st.integers(1, 30), max_size=5),
     mine=st.tuples(st.integers(0, 40), st.integers(1, 40)),

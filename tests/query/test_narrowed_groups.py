@@ -185,7 +185,7 @@ CONDITIONS = (
 )  # fmt: skip
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize("number", range(60))
 def test_no_row_is_without_its_group(number: int, session: dp.Session, rows: pa.Table) -> None:
     """Of three conditions by chance, the groups hold as many rows as plain SQL counts."""

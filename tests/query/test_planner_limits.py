@@ -95,10 +95,13 @@ def test_the_errors_of_many_columns_take_a_moment(statistic: str, tables: Policy
     assert time.process_time() - began < GUARD
 
 
+@pytest.mark.parametrize("step", [len(RULES), pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("dialect", RULES)
-def test_no_text_takes_long_in_another_dialect(dialect: str, tables: Policy) -> None:
+def test_no_text_takes_long_in_another_dialect(dialect: str, step: int, tables: Policy) -> None:
+    """Every text in one of them every time, and in each in the soak."""
     several = f"SELECT COUNT(DISTINCT {listed('age', 2_000)}) FROM Clinic"
-    for text in (several, *SLOW_ONCE.values(), *HONEST.values(), *map(text_of, range(0, 90, 2))):
+    texts = [several, *SLOW_ONCE.values(), *HONEST.values(), *map(text_of, range(0, 90, 2))]
+    for text in texts[list(RULES).index(dialect) % step :: step]:
         began = time.process_time()
         with contextlib.suppress(dp.QueryError):
             dp.transpile(text, dialect, tables)

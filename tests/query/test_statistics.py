@@ -111,6 +111,7 @@ def test_moments_of_one_column(function: str, argument: str, session: Session, p
         assert all(map(close, row, theirs.get(group, (None, 0)))), (group, row, theirs.get(group))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("arguments", ["y, x", "x, y", "z, w", "w, z", "b, w", "x, x", "x + y, z + w"])
 @pytest.mark.parametrize("function", BINARY)
 def test_moments_of_pairs(function: str, arguments: str, session: Session, plain: Any) -> None:

@@ -17,9 +17,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas  # noqa: F401  DuckDB loads it for tables of Arrow: before the fork too
 from synth_neighbours import policy_of, some_rows, table_of
 
 import discreet as dp
+import discreet.connection
 import discreet.engines.duckdb  # imported before the fork, for each child needs it
 from discreet import synth
 from discreet.errors import LedgerError

@@ -81,6 +81,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("spend", "budget", "noise"), CASES, ids=["pure", "approx", "rho", "mu"])
 @pytest.mark.parametrize(("unit", "relation"), [("rows", "add_remove"), ("person", "substitute")])
 @pytest.mark.parametrize("tier", ["instant", "best"])

@@ -62,7 +62,7 @@ def check(name: str, graphs: Iterable[Graph], caps: Iterable[int]) -> int:
 
 @pytest.mark.parametrize("name", CASES)
 def test_lipschitz_on_all_graphs_of_up_to_five_vertices_and_random_ones(name: str) -> None:
-    assert check(name, small(5, drawn=8), CAPS[name]) > 0
+    assert check(name, small(5, drawn=3), CAPS[name]) > 0
 
 
 @pytest.mark.soak

@@ -83,11 +83,12 @@ def test_pieces_have_the_value_of_all_graphs_of_seven_vertices_and_of_random_one
     assert differ(small(0, drawn=100), (1, 2, 3, 4)) == 0
 
 
-def test_pieces_have_the_value_of_graphs_of_gadgets() -> None:
+@pytest.mark.parametrize("times", [2, pytest.param(6, marks=pytest.mark.soak)])
+def test_pieces_have_the_value_of_graphs_of_gadgets(times: int) -> None:
     generator = np.random.default_rng(291)
     several = halves = 0
     for shared in (0, 0.5, 1):
-        for _ in range(6):
+        for _ in range(times):
             graph = gadgets(generator.integers(1, len(KINDS), size=3).tolist(), shared, generator)
             for cap in (2, 3, 4):
                 size = unreduced(graph, cap)
@@ -140,10 +141,11 @@ def test_three_hundred_gadgets_at_a_small_cap_take_seconds() -> None:
         assert time.process_time() - begin < 30
 
 
+@pytest.mark.parametrize("many", [60, pytest.param(300, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("cap", [2, 4])
-def test_three_hundred_gadgets_apart_are_within_the_tolerance_of_their_sum(cap: int) -> None:
+def test_gadgets_apart_are_within_the_tolerance_of_their_sum(cap: int, many: int) -> None:
     generator = np.random.default_rng(301)
-    drawn = generator.integers(len(KINDS), size=300).tolist()
+    drawn = generator.integers(len(KINDS), size=many).tolist()
     size = [unreduced(Graph.from_networkx(gadget), cap) for gadget in KINDS]
     together = sum((size[kind] for kind in drawn), Fraction(0))
     value = SpanningForests(gadgets(drawn, 0, generator, bridges=False)).truncated(cap).value

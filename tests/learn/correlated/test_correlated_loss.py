@@ -134,6 +134,7 @@ def test_a_run_is_written_as_the_call_that_makes_it() -> None:
         assert eval(repr(run), names) == run
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("spend", [mu(1), approx(1, "1e-6"), approx(8, "1e-6")])
 @pytest.mark.parametrize("state", [0, 1, 4])
 def test_candidates_fit_the_spend_and_the_memory_and_the_least_error_is_first(spend, state) -> None:

@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
+import torch._dynamo  # every optimiser loads it, and takes a second or two: here it is once, before the forks
 import torch.distributed as dist
 from torch import Tensor, nn
 from trainings import POLICY, QUERY, SPEND, network, visits

@@ -59,6 +59,7 @@ def test_the_clip_moves_by_the_share_and_stays_a_clip() -> None:
     assert count.moved(2.0, 0.0) == adaptive.moved(2.0, 0.5) and count.moved(2.0, 40.0) == adaptive.moved(2.0, 1.0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("start", [30.0, 0.03])
 @pytest.mark.parametrize("settings", [{}, {"arithmetic": "float"}, {"rate": None, "epochs": 6, "noise": "auto"}])
 def test_it_finds_the_quantile_of_norms(start: float, settings: dict[str, Any]) -> None:

@@ -44,6 +44,7 @@ def answer_or_words(act: Callable[[], Any]) -> Any:
         return str(error)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("query", "spend"), QUESTIONS)
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])

@@ -45,6 +45,7 @@ def refused(act: Callable[[], object]) -> Refusal:
     return caught.value
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("end", ["revoke", "rotate"])
 @pytest.mark.parametrize("name", ACTS)
 def test_a_token_that_ended_does_nothing_more(sharing: Any, name: str, end: str) -> None:

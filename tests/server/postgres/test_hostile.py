@@ -99,11 +99,11 @@ def test_who_does_not_take_an_answer_is_cut(hasty: Front) -> None:
 def test_sessions_keep_their_place_and_sign_ins_make_room(hasty: Front) -> None:
     with contextlib.ExitStack() as stack:
         sessions = [stack.enter_context(Wire(hasty.host, hasty.port)) for _ in range(4)]
-        for each in sessions:
-            each.sign_in(hasty.tokens["ada"], user="ada")
+        for each, account in zip(sessions, ("ada", "bob", "ada", "bob"), strict=True):
+            each.sign_in(hasty.tokens[account], user=account)
         waiting = [stack.enter_context(socket.create_connection((hasty.host, hasty.port))) for _ in range(30)]
         late = stack.enter_context(Wire(hasty.host, hasty.port))
-        late.sign_in(hasty.tokens["bob"], user="bob")
+        late.sign_in(hasty.tokens["poor"], user="poor")
         assert all(rows(each.ask(query("SELECT 2"))) == [[b"2"]] for each in (*sessions, late))
         assert gone_after(waiting[0]) < 1
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from discreet.server.postgres._questions import Described
 from discreet.server.postgres._refusals import SqlError
+from discreet.server.postgres._settings import Settings
 from discreet.server.postgres.statements import kinds
 from discreet.server.postgres.statements.parameters import Parameter, Parametrized
 from discreet.server.postgres.statements.reading import read_statement
@@ -23,6 +24,8 @@ __all__ = ["Portal", "Portals", "Prepared"]
 _MOST_STATEMENTS: Final = 1_000
 _MOST_PREPARED: Final = 1 << 21
 _MOST_PORTALS: Final = 200
+_MOST_HELD: Final = 1 << 24
+"""Bytes of answers beside which another is begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,10 @@ class Prepared:
 
 @dataclass(slots=True)
 class Portal:
-    """A statement that is run a part at a time: its columns and rows as far as they are known, and which were sent."""
+    """A statement that is run a part at a time: its columns and rows as far as they are known, and which were sent.
+
+    `settings` are those that it was described under.
+    """
 
     statement: kinds.Statement | None
     formats: tuple[int, ...] = ()
@@ -81,6 +87,12 @@ class Portal:
     rows: list[bytes] | None = None
     sent: int = 0
     ended: bool = False
+    settings: Settings | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of its answer that are held."""
+        return (0 if self.table is None else self.table.nbytes) + sum(map(len, self.rows or ()))
 
 
 @dataclass(slots=True)
@@ -120,6 +132,17 @@ class Portals:
         if name not in self.portals:
             raise SqlError("34000", "there is no portal or cursor of this name")
         return self.portals[name]
+
+    def check_size(self) -> None:
+        """Raise `SqlError` (54000) where the portals of the session hold so much that another may not be filled."""
+        if sum(each.size for each in self.portals.values()) > _MOST_HELD:
+            raise SqlError(
+                "54000", "the open cursors and portals of this session hold too many rows", "Fetch them, or close some."
+            )
+
+    def copy(self) -> Portals:
+        """Others of the same names, to try statements on."""
+        return Portals(dict(self.statements), dict(self.portals))
 
     def end_transaction(self, *, committed: bool) -> None:
         """Drop the portals of a transaction; those WITH HOLD stay if it was committed."""

@@ -77,7 +77,7 @@ class Result:
 
 
 class Questions:
-    """What one session asks. Every call may wait: make it in a thread, and `answer` in the account's `turn`.
+    """What one session asks. Every call may wait: make it in a thread, and in the account's `planning` or `turn`.
 
     Raises `SqlError` and `Refusal` for what is refused. `columns` are the types of the policy's columns by name, in
     lower case, and `samples` a constant of SQL for each that has keys or bounds.
@@ -91,10 +91,11 @@ class Questions:
         database: str,
         process: int,
         turn: asyncio.Semaphore,
+        planning: asyncio.Semaphore,
     ) -> None:
         self._desk, self._caller, self._catalogue = desk, caller, catalogue
         self._database, self._process = database, process
-        self.turn, self.beat = turn, desk.beat
+        self.turn, self.planning, self.beat = turn, planning, desk.beat
         self.columns, self.samples = _columns(desk.policy), _samples(desk.policy)
 
     def describe_catalogue(self, text: str, parameters: int) -> tuple[tuple[int, ...], Described] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
@@ -26,6 +26,8 @@ from discreet.server.postgres.values.types import columns_of, rows_of
 
 __all__ = ["Runner"]
 
+_OTHER_COLUMNS: Final = "the answer has other columns than were described; describe it again"
+_T = TypeVar("_T")
 _ALL: Final = ("name", "setting", "description")
 _IN_LINE: Final = 200
 """Rows that are encoded on the event loop; more are in a thread, so that others need not wait."""
@@ -60,10 +62,10 @@ class Runner:
 
     async def price_is_charged(self, statement: kinds.Statement, settings: Settings) -> bool:
         """Whether a statement would cost anything. What is refused costs nothing."""
-        if not isinstance(statement, kinds.Question | kinds.Copy | kinds.Declare):
+        if not isinstance(statement, kinds.Question | kinds.Copy):
             return False
         try:
-            described = await self._in_thread(lambda: self._questions.describe(statement.text, settings))
+            described = await self._plan(lambda: self._questions.describe(statement.text, settings))
         except (Refusal, SqlError):
             return False
         return described.price is not None
@@ -74,7 +76,7 @@ class Runner:
         """The types of a query's parameters, and its columns where they hang on no value of them."""
         parameters = query.parameters(declared, self._questions.columns)
         count = len(parameters)
-        catalogue = await self._in_thread(lambda: self._questions.describe_catalogue(query.text, count))
+        catalogue = await self._plan(lambda: self._questions.describe_catalogue(query.text, count))
         if catalogue is None:
             return parameters, None
         types = (*declared, *[0] * (count - len(declared)))
@@ -85,7 +87,7 @@ class Runner:
         settings = self._transaction.settings
         match statement:
             case kinds.Question(text) | kinds.Declare(_, text):
-                described = await self._in_thread(lambda: self._questions.describe(text, settings))
+                described = await self._plan(lambda: self._questions.describe(text, settings))
                 return described if isinstance(statement, kinds.Question) else None
             case kinds.Explain():
                 return Described(pa.schema([("QUERY PLAN", pa.string())]))
@@ -99,6 +101,7 @@ class Runner:
     async def describe_portal(self, portal: Portal) -> Described | None:
         """The columns of a portal's rows, which it then holds to."""
         if portal.described is None:
+            portal.settings = self._transaction.settings
             portal.described = await self.describe(portal.statement)
         return portal.described
 
@@ -116,7 +119,7 @@ class Runner:
                     await self.fill(portal)
                 case kinds.Explain(text):
                     settings = self._transaction.settings
-                    portal.table = await self._in_thread(lambda: self._questions.explain(text, settings))
+                    portal.table = await self._plan(lambda: self._questions.explain(text, settings))
                 case kinds.Show(name):
                     portal.table = _shown(name, self._transaction.settings)
                 case kinds.Fetch():
@@ -127,14 +130,15 @@ class Runner:
                     portal.ended = True
                     before = self._transaction.settings
                     tag = change(statement, self._transaction, self._portals, self.notify)
-                    self._report(before)
+                    self.report(before)
                     return tag
             portal.rows = await self._encoded(portal)
+            portal.table = None
         verb = "EXPLAIN" if isinstance(statement, kinds.Explain) else "SELECT"
         verb = "SHOW" if isinstance(statement, kinds.Show) else verb
         return self._send_rows(portal, rows, verb)
 
-    def _report(self, before: Settings) -> None:
+    def report(self, before: Settings) -> None:
         """Send the settings that clients are told of, where they have changed."""
         after = self._transaction.settings
         if after is before:
@@ -157,14 +161,28 @@ class Runner:
         """Answer a portal's query, once."""
         if portal.table is not None or not isinstance(portal.statement, kinds.Question):
             return
+        self._portals.check_size()
+        await self._check_columns(portal)
         described = portal.described
         if described is not None and described.table is not None:
             portal.table = described.table
             return
         result = await self._answer(portal.statement.text)
         if described is not None and not _same_columns(described.schema, result.table.schema):
-            raise SqlError("0A000", "the answer has other columns than were described; describe it again")
+            raise SqlError("0A000", _OTHER_COLUMNS)
         portal.table = result.table
+
+    async def _check_columns(self, portal: Portal) -> None:
+        """Raise what is wrong with a portal's columns, before anything is charged: `SqlError` 08P01 and 0A000."""
+        described, formats = portal.described, portal.formats
+        if described is not None and portal.settings is not self._transaction.settings:
+            now = await self.describe(portal.statement)
+            if now is not None and not _same_columns(described.schema, now.schema):
+                raise SqlError("0A000", _OTHER_COLUMNS)
+        if len(formats) > 1:
+            described = described or await self.describe(portal.statement)
+            if described is not None and len(formats) != len(described.schema):
+                raise SqlError("08P01", f"Bind has {len(formats)} formats for {len(described.schema)} columns")
 
     async def _answer(self, text: str) -> Result:
         """The answer to a query, which may be cancelled meanwhile, or by the session's own timeout."""
@@ -193,11 +211,16 @@ class Runner:
         self.notify(*result.notices)
         return result
 
+    async def _plan(self, call: Callable[[], _T]) -> _T:
+        """Run what plans and looks up in a thread, of which no account takes all from the others."""
+        async with self._questions.planning:
+            return await self._in_thread(call)
+
     async def _asked(self, text: str, settings: Settings, ticket: Ticket) -> Result:
         """The answer, when the account has a turn: no account takes all threads from the others."""
         beat = self._questions.beat
         if beat is not None:
-            free = await self._in_thread(lambda: self._questions.answer_free(text, settings))
+            free = await self._plan(lambda: self._questions.answer_free(text, settings))
             if free is not None:
                 await until_beat(beat if free.is_held else None)
                 return free
@@ -237,6 +260,10 @@ class Runner:
         return f"{'MOVE' if fetch.moves else 'FETCH'} {part.num_rows}"
 
     async def _copy(self, copy: kinds.Copy) -> str:
+        if copy.how.forced:
+            described = await self.describe(kinds.Question(copy.text))
+            if described is not None and not copy.how.forced <= set(described.schema.names):
+                raise SqlError("42703", "FORCE_QUOTE names a column that the answer has not")
         result = await self._answer(copy.text)
         names, how, table = result.table.column_names, copy.how, result.table
 

@@ -31,6 +31,9 @@ CatalogueOf = Callable[[str, str], Catalogue]
 _LOG = logging.getLogger("asyncio")
 _AT_ONCE, _MOST_TURNS = 8, 10_000
 """Questions of one account that are at the desk at once; and of how many accounts that is remembered."""
+_SIGN_IN_THREADS = 4
+_CHARACTERS = 256
+"""A text with more of them counts as several questions: what reading it takes grows with it."""
 _TOPIC = "cancel"
 _LINGER_SECONDS, _LINGER_BYTES = 2.0, 1 << 20
 
@@ -42,7 +45,8 @@ class Limits:
     `seconds` is for the start and sign-in together, for one message from its first byte to its last, and for each part
     of an answer that a client does not take. `idle` is how long a session may ask nothing. `threads` is how many
     questions are at the desk at once. An account asks `account_burst` times at once, and `account_rate` times a second
-    after that; so do addresses connect.
+    after that, a long text counting for several; so do addresses connect. An account has a quarter of the connections
+    at most.
     """
 
     connections: int = 500
@@ -54,12 +58,18 @@ class Limits:
     address_rate: float = 50.0
     address_burst: float = 500.0
 
+    @property
+    def of_one_account(self) -> int:
+        """Sessions that one account may have."""
+        return max(1, self.connections // 4)
+
 
 @dataclass(slots=True, eq=False)
 class _Connection:
     channel: Channel
     process: int
     key: bytes = field(repr=False)
+    account: str = ""
     session: Session | None = None
     task: asyncio.Task[None] | None = None
 
@@ -97,6 +107,7 @@ class PostgresFront:
         self._desks, self._terms, self._catalogue = desks, terms, catalogue
         self._limits, self._on_status = limits or Limits(), on_status
         self._threads = ThreadPoolExecutor(self._limits.threads, "postgres")
+        self._sign_in_threads = ThreadPoolExecutor(_SIGN_IN_THREADS, "postgres, sign-in")
         self._accounts = Buckets(self._limits.account_rate, self._limits.account_burst)
         self._addresses = Buckets(self._limits.address_rate, self._limits.address_burst)
         self._turns = RecentlyUsed[asyncio.Semaphore](_MOST_TURNS)
@@ -123,7 +134,8 @@ class PostgresFront:
         tasks = [each.task for each in self._connections.values() if each.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=self._limits.seconds)
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for each in (self._threads, self._sign_in_threads):
+            each.shutdown(wait=False, cancel_futures=True)
 
     def _open(self, channel: Channel) -> None:
         """A new connection: it gets a place, that of the one that has taken longest to sign in if need be."""
@@ -165,7 +177,7 @@ class PostgresFront:
     async def _serve(self, connection: _Connection) -> None:
         channel, reader = connection.channel, MessageReader()
         async with asyncio.timeout(self._limits.seconds):
-            signed_in = await SignIn(channel, reader, self._desks, self._in_thread, self._terms).run()
+            signed_in = await SignIn(channel, reader, self._desks, self._in_sign_in_thread, self._terms).run()
         if isinstance(signed_in, CancelRequest):
             await self._cancel(signed_in)
         if not isinstance(signed_in, SignedIn):
@@ -177,11 +189,17 @@ class PostgresFront:
         if self._catalogue is not None:
             make = self._catalogue
             catalogue = await self._in_thread(lambda: make(database, caller.name))
-        turn = self._turns.get((database, caller.name), lambda: asyncio.Semaphore(_AT_ONCE))
-        questions = Questions(desk, caller, catalogue, database, connection.process, turn)
+        source = next(name for name, each in self._desks.items() if each is desk)
+        account = f"{source}/{caller.role}/{caller.name}"
+        if sum(each.account == account for each in self._connections.values()) >= self._limits.of_one_account:
+            raise SqlError("53300", "this account has too many sessions", "Close some, or share them by a pool.")
+        connection.account = account
+        turn = self._turns.get((account, "turn"), lambda: asyncio.Semaphore(_AT_ONCE))
+        planning = self._turns.get((account, "planning"), lambda: asyncio.Semaphore(_AT_ONCE))
+        questions = Questions(desk, caller, catalogue, database, connection.process, turn, planning)
         connection.session = Session(
             channel, reader, questions, signed_in.settings, self._in_thread, self._limits.seconds, self._limits.idle,
-            lambda: self._check_rate(f"{database}/{caller.name}"), self._report,
+            lambda length: self._check_rate(account, length), self._report,
         )  # fmt: skip
         await connection.session.run(connection.process, connection.key)
 
@@ -205,10 +223,14 @@ class PostgresFront:
         self._hearing.add(task)
         task.add_done_callback(self._hearing.discard)
 
-    def _check_rate(self, account: str) -> None:
-        wait = self._accounts.take(account)
+    def _check_rate(self, account: str, characters: int) -> None:
+        wait = self._accounts.take(account, 1 + characters // _CHARACTERS)
         if wait:
             raise SqlError("53300", f"this account asks too often; ask again in {wait:.0f} s")
+
+    def _in_sign_in_thread(self, call: Callable[[], _T]) -> asyncio.Future[_T]:
+        """Sign-ins have threads of their own, for which they wait behind no question."""
+        return asyncio.get_running_loop().run_in_executor(self._sign_in_threads, call)
 
     def _in_thread(self, call: Callable[[], _T]) -> asyncio.Future[_T]:
         return asyncio.get_running_loop().run_in_executor(self._threads, call)

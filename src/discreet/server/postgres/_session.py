@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from discreet.errors import DiscreetError
+from discreet.server.postgres._changes import change
 from discreet.server.postgres._channel import Channel
 from discreet.server.postgres._portals import Portal, Portals, Prepared
 from discreet.server.postgres._questions import Described, Questions
@@ -34,20 +36,20 @@ _FLUSHED: Final = 1 << 16
 _MOST_STATEMENTS: Final = 100
 _LONG: Final = 4_096
 """Characters of a text that is read on the event loop; a longer one is in a thread, so that others need not wait."""
-_ASKING: Final = kinds.Question | kinds.Copy | kinds.Declare
+_ASKING: Final = kinds.Question | kinds.Copy | kinds.Fetch | kinds.Explain | kinds.Show
 
 
 class Session:
     """A session after its sign-in.
 
     `seconds` is how long a message may take once it has begun, and how long the client may take nothing of an answer;
-    `idle` how long it may ask nothing. `check_rate` raises where the account asks too often, and `on_error` is called
-    with what failed within the server.
+    `idle` how long it may ask nothing. `check_rate` raises where the account sends too many characters, and `on_error`
+    is called with what failed within the server.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917
         self, channel: Channel, reader: MessageReader, questions: Questions, settings: Settings, in_thread: InThread,
-        seconds: float, idle: float, check_rate: Callable[[], None],
+        seconds: float, idle: float, check_rate: Callable[[int], None],
         on_error: Callable[[BaseException], object],
     ) -> None:  # fmt: skip
         self._channel, self._reader, self._questions = channel, reader, questions
@@ -97,12 +99,14 @@ class Session:
             self._skips = False
             if self._transaction.state == "I":
                 self._portals.end_transaction(committed=True)
+            self._transaction.start()
             self._send_ready()
             return
         if self._skips:
             return
         try:
             if isinstance(message, frontend.Query):
+                self._transaction.start()
                 await self._simple(message.text)
             else:
                 await self._extended(message)
@@ -120,14 +124,16 @@ class Session:
             self._send_ready()
 
     def _fail(self, notice: Notice) -> None:
+        before = self._transaction.settings
         self._transaction.fail()
+        self._runner.report(before)
         self._send(notice.encode())
         self._skips = True
 
     # simple queries
 
     async def _simple(self, text: str) -> None:
-        self._check_rate()
+        self._check_rate(len(text))
         texts = await self._read(text, split)
         if len(texts) > _MOST_STATEMENTS:
             raise SqlError(
@@ -138,7 +144,7 @@ class Session:
         statements = await self._read(text, lambda _: list(map(read_statement, texts)))
         if not statements:
             self._send(backend.EMPTY_QUERY)
-        if sum(isinstance(each, _ASKING) for each in statements) > 1:
+        if sum(isinstance(each, kinds.Question | kinds.Copy | kinds.Fetch) for each in statements) > 1:
             await self._check_prices(statements)
         for statement in statements:
             self._transaction.check(statement)
@@ -167,14 +173,16 @@ class Session:
 
     async def _check_prices(self, statements: list[kinds.Statement]) -> None:
         """Raise `SqlError` (0A000) where more than one of several statements would cost."""
-        settings, costly = self._transaction.settings, 0
+        transaction, portals, costly = self._transaction.copy(), self._portals.copy(), 0
         for statement in statements:
-            if isinstance(statement, kinds.Set):
-                try:
-                    settings = settings.set(statement.name, statement.value)
-                except SqlError:
-                    continue
-            costly += await self._runner.price_is_charged(statement, settings)
+            if isinstance(statement, _ASKING):
+                asked = _asked_by(statement, portals)
+                costly += asked is not None and await self._runner.price_is_charged(asked, transaction.settings)
+                continue
+            try:
+                change(statement, transaction, portals, lambda *_: None)
+            except SqlError:
+                break  # those after it are not run
         if costly > 1:
             raise SqlError(
                 "0A000",
@@ -187,7 +195,7 @@ class Session:
     async def _extended(self, message: frontend.Message) -> None:
         match message:
             case frontend.Parse():
-                self._check_rate()
+                self._check_rate(len(message.text))
                 await self._parse(message)
             case frontend.Bind():
                 await self._bind(message)
@@ -223,8 +231,8 @@ class Session:
         self._send(backend.PARSE_COMPLETE)
 
     async def _bind(self, message: frontend.Bind) -> None:
-        self._check_rate()
         prepared = self._portals.statement(message.statement)
+        self._check_rate(len(prepared.query.text) if prepared.parameters else 0)
         statement = await self._read(prepared.query.text, lambda _: prepared.bound(message.formats, message.values))
         self._transaction.check(statement)
         self._portals.open(message.portal, Portal(statement, message.result_formats))
@@ -268,6 +276,17 @@ class Session:
         for at in range(0, len(data), _FLUSHED):
             self._channel.write(data[at : at + _FLUSHED])
             await self._channel.drain(self._seconds)
+
+
+def _asked_by(statement: kinds.Statement, portals: Portals) -> kinds.Statement | None:
+    """What a statement asks that may cost: itself, or the query of a cursor that it is the first to fetch from."""
+    if not isinstance(statement, kinds.Fetch):
+        return statement
+    portal = portals.portals.get(statement.name)
+    if portal is None or portal.table is not None or portal.rows is not None:
+        return None
+    portals.portals[statement.name] = replace(portal, rows=[])
+    return portal.statement
 
 
 def _columns(described: Described | None, formats: tuple[int, ...]) -> bytes:

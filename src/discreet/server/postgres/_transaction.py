@@ -5,6 +5,7 @@ Source: PostgreSQL manual, reference pages "BEGIN", "COMMIT", "ROLLBACK" and "SA
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Final, Literal
 
 from discreet.server.postgres._refusals import SqlError
@@ -24,14 +25,28 @@ _SPENT: Final = Notice(
 
 
 class Transaction:
-    """The transaction state of a session, and the settings that hang on it."""
+    """The transaction state of a session, and the settings that hang on it.
+
+    Outside a block, what is sent together is one by itself, from `start` on: if it fails, its settings are undone.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.state: Literal["I", "T", "E"] = "I"
         self.has_paid = False
-        self._before = settings
+        self._before = self._started = settings
         self._savepoints: list[tuple[str, Settings]] = []
+
+    def start(self) -> None:
+        """What is sent together begins."""
+        if self.state == "I":
+            self._started = self.settings
+
+    def copy(self) -> Transaction:
+        """Another one in the same state, to try statements on."""
+        other = copy(self)
+        other._savepoints = list(self._savepoints)  # noqa: SLF001
+        return other
 
     def check(self, statement: kinds.Statement | None) -> None:
         """Raise `SqlError` (25P02) for a statement that a failed block does not take."""
@@ -42,17 +57,20 @@ class Transaction:
         """A statement failed."""
         if self.state == "T":
             self.state = "E"
+        elif self.state == "I":
+            self.settings = self._started
 
     def begin(self) -> tuple[Notice, ...]:
         """BEGIN."""
         if self.state == "T":
             return (Notice("WARNING", "25001", "there is already a transaction in progress"),)
-        self.state, self._before, self.has_paid = "T", self.settings, False
+        self.state, self._before, self.has_paid = "T", self._started, False
         return ()
 
     def commit(self, *, chain: bool) -> tuple[str, tuple[Notice, ...]]:
         """COMMIT: the tag of what happened, which is a rollback if the block has failed, and what is to be said."""
         if self.state == "I":
+            self._started = self.settings
             return "COMMIT", (_none(),)
         if self.state == "E":
             return "ROLLBACK", self.roll_back(chain=chain)
@@ -62,6 +80,7 @@ class Transaction:
     def roll_back(self, *, chain: bool) -> tuple[Notice, ...]:
         """ROLLBACK of the whole block."""
         if self.state == "I":
+            self.settings = self._started
             return (_none(),)
         notices = (_SPENT,) if self.has_paid else ()
         self._end(self._before, chain=chain)
@@ -96,7 +115,8 @@ class Transaction:
         return places[-1]
 
     def _end(self, settings: Settings, *, chain: bool) -> None:
-        self.settings, self._before, self._savepoints = settings, settings, []
+        self.settings = self._before = self._started = settings
+        self._savepoints = []
         self.state, self.has_paid = "T" if chain else "I", False
 
 

@@ -24,7 +24,7 @@ __all__ = ["ARROW", "SCHEMA", "Database"]
 SCHEMA: Mapping[str, str] = {"pg_catalog": "pg", "information_schema": "information", "texts": "texts"}
 """The database's own names for PostgreSQL's schemas, which DuckDB has too, with tables of its own in them."""
 _SECONDS, _WAIT, _LOOK = 0.5, 5.0, 0.05
-_MAX_ROWS = 20_000
+_MAX_ROWS, _MAX_BYTES = 20_000, 1 << 23
 _BATCH = 2_048
 _MACROS = (
     *(
@@ -116,12 +116,12 @@ class Database:
         threading.Thread(target=_interrupt, args=(cursor, done, _own_clock()), daemon=True).start()
         try:
             reader = cursor.sql(sql).to_arrow_reader(_BATCH)
-            batches, count = list[pa.RecordBatch](), 0
+            batches, count, size = list[pa.RecordBatch](), 0, 0
             for batch in reader:
                 batches.append(batch)
-                count += batch.num_rows
-                if count > _MAX_ROWS:
-                    raise QueryError(f"a query of the catalogue gives at most {_MAX_ROWS:,} rows")
+                count, size = count + batch.num_rows, size + batch.nbytes
+                if count > _MAX_ROWS or size > _MAX_BYTES:
+                    raise QueryError(f"a query of the catalogue gives at most {_MAX_ROWS:,} rows, and 8 MiB")
             return pa.Table.from_batches(batches, reader.schema)
         except (duckdb.Error, pa.ArrowException, OSError) as error:  # Arrow's, of an error between two batches
             raise QueryError(_complaint(error)) from None

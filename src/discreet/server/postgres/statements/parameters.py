@@ -96,6 +96,9 @@ class Parametrized:
         """
         if not self._places:
             return self.text
+        added = sum(len(constants[place.number - 1]) + 2 - (place.end - place.start) for place in self._places)
+        if len(self.text) + added > _MOST_CHARACTERS:
+            raise SqlError("54000", f"a query with its values has at most {_MOST_CHARACTERS:,} characters here")
         parts: list[str] = []
         starts: set[int] = set()
         end = length = 0
@@ -105,8 +108,6 @@ class Parametrized:
             length += sum(map(len, parts[-2:]))
             end = place.end
         filled = "".join([*parts, self.text[end:]])
-        if len(filled) > _MOST_CHARACTERS:
-            raise SqlError("54000", f"a query with its values has at most {_MOST_CHARACTERS:,} characters here")
         try:
             read = {token.start for token in _POSTGRES.tokenize(filled)}
         except (SqlglotError, RecursionError):
