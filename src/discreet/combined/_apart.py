@@ -16,6 +16,7 @@ __all__ = ["free_name", "taken_apart"]
 
 _LONGEST_NAME = 60
 
+_QUERIES = (exp.Select, exp.SetOperation)
 _CLAUSES = ("having", "qualify", "order")
 
 
@@ -138,7 +139,7 @@ class _Groups:
                 elif isinstance(child, exp.Column):
                     if child.table or child.name.casefold() not in aliases:
                         return False
-                elif not isinstance(child, exp.Select | exp.SetOperation):
+                elif not isinstance(child, _QUERIES):
                     below.append(child)
         return True
 
@@ -160,9 +161,9 @@ class _Alike:
     def numbers(self, tree: exp.Expr) -> dict[int, int]:
         """The number of each node of a tree, outside its queries, by the node's `id`."""
         by_id: dict[int, int] = {}
-        nodes = list(tree.bfs(prune=lambda node: isinstance(node, exp.Query)))
+        nodes = list(tree.bfs(prune=lambda node: isinstance(node, _QUERIES)))
         for node in reversed(nodes):  # what is below a node is numbered before it
-            alike = _alike(node, by_id) if not isinstance(node, exp.Query) else (len(self._numbers),)
+            alike = (len(self._numbers),) if isinstance(node, _QUERIES) else _alike(node, by_id)
             by_id[id(node)] = self._numbers.setdefault(alike, len(self._numbers))
         return by_id
 
