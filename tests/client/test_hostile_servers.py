@@ -127,6 +127,27 @@ def test_an_answer_that_comes_later_is_waited_for(serve: Serve, stored: bytes) -
         session.sql(QUERY, pure(1))
 
 
+def test_no_answer_is_waited_for_without_end(serve: Serve) -> None:
+    later = (202, [(b"location", b"/v1/answers/abc")], b"{}")
+    application, asked = answering(*[later] * 99)
+    with (
+        session_at(serve(application), timeout=0.2) as session,
+        pytest.raises(DataError, match="is free once it is answered"),
+    ):
+        session.sql(QUERY, pure(1))
+    assert 1 < len(asked) < 99
+
+    async def trickle(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": JSON})
+        for _ in range(40):
+            await send({"type": "http.response.body", "body": b" ", "more_body": True})
+            await asyncio.sleep(0.05)
+        await send({"type": "http.response.body", "body": BUDGET})
+
+    with session_at(serve(trickle), timeout=0.2) as session, pytest.raises(DataError, match="ReadTimeout"):
+        _ = session.remaining
+
+
 @pytest.mark.parametrize(
     "location",
     [

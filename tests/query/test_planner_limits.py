@@ -16,7 +16,7 @@ import pytest
 
 import discreet as dp
 from discreet.policy import Policy, load_policy
-from discreet.query import RULES, make_plan
+from discreet.query import RULES, assuming, make_plan, with_spend
 from query.planner_texts import LONGEST, SPEND, make_policy, plan, text_of
 
 GUARD = 3.0
@@ -45,6 +45,10 @@ SLOW_ONCE = {
     + ", ".join(f"t{i} AS (SELECT * FROM t{i - 1})" for i in range(1, 600))
     + " SELECT * FROM t599",
     "values of many keys": f"SELECT COUNT(*) FROM Clinic GROUP BY {listed(f'ABS({WIDE} + {{i}})', 90)}",
+    "a chain of quotients": f"SELECT {listed('SUM(age + {i}) / COUNT(*)', 400, ' + ')} AS x FROM Clinic",
+    "a chain of sums": f"SELECT {listed('SUM(age + {i})', 400, ' + ')} AS x FROM Clinic",
+    "a key that a chain could be": f"SELECT SUM(age) / COUNT(*), {listed('age' + ' + 1' * 95, 20)} FROM Clinic "
+    "GROUP BY age + 2",
     "aliases of aliases": f"SELECT {listed('COUNT(*)', 60, ' + ')} AS n FROM Clinic ORDER BY {listed('n', 1_400)}",
 }
 HONEST = {
@@ -78,6 +82,17 @@ def tables() -> Policy:
 def test_a_text_that_took_long_once_takes_a_moment(name: str, tables: Policy) -> None:
     seconds, outcome = plan(SLOW_ONCE[name], tables)
     assert (seconds < GUARD, outcome) == (True, "refused")
+
+
+@pytest.mark.parametrize("statistic", ["AVG", "STDDEV"])
+def test_the_errors_of_many_columns_take_a_moment(statistic: str, tables: Policy) -> None:
+    text = f"SELECT {listed(statistic + '(age + {i}) AS c{i}', 100)} FROM Clinic"
+    began = time.process_time()
+    wide = assuming(make_plan(text, tables), {"rows": 1_000})
+    spend = wide.spend_for({f"c{i}": 3 for i in range(100)}, currency="rho", delta="1e-9")
+    at = with_spend(wide, spend)
+    assert all((at.error(f"c{i}") or 9) <= 3 for i in range(100))
+    assert time.process_time() - began < GUARD
 
 
 @pytest.mark.parametrize("step", [len(RULES), pytest.param(1, marks=pytest.mark.soak)])

@@ -127,7 +127,10 @@ def _chosen(  # noqa: PLR0913
             raise ParameterError("beside a ledger on a server there is no place for the desk's file: name --state FILE")
         state = Path(f"{ledger}.desk")
     source = SourceSettings(policy=policy, data=source_of(data), ledger=ledger, key_file=key_file, shelf=shelf)
-    return Settings(sources={policy.stem: source}, state=state, workers=workers)
+    try:
+        return Settings(sources={policy.stem: source}, state=state, workers=workers)
+    except ValueError:  # its name, which is that of the policy
+        raise ParameterError(f"--config names sources as it likes: the name of {policy} is none for one") from None
 
 
 def _wire(postgres: str | None, more: dict[str, Any]) -> Any:

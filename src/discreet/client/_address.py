@@ -10,10 +10,13 @@ from urllib.parse import urlsplit
 
 from discreet.errors import ParameterError
 
-__all__ = ["Address", "authorization"]
+__all__ = ["Address", "authorization", "check_encoded"]
 
 _BEARER = re.compile(r"[A-Za-z0-9._~+/=-]{1,8192}")
+_LABELS = re.compile(r"(?=.{1,254}$)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
+"""A name as DNS has it: RFC 1035, section 2.3.4."""
 _LONGEST = 4_096
+_NO_ADDRESS = "the address of a server is https://HOST or https://HOST:PORT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +37,13 @@ class Address:
             parts = urlsplit(self.url.strip())
             host, port = parts.hostname or "", parts.port
         except ValueError:
-            raise ParameterError("the address of a server is https://HOST or https://HOST:PORT") from None
+            raise ParameterError(_NO_ADDRESS) from None
+        if not self.url.strip().isprintable() or not _is_host(host):
+            raise ParameterError(_NO_ADDRESS)
         if parts.username is not None or parts.password is not None:
             raise ParameterError("the address of a server has no name or token in it: give account= and token=")
         if parts.scheme not in ("https", "http") or not host or parts.query or parts.fragment:
-            raise ParameterError("the address of a server is https://HOST or https://HOST:PORT")
+            raise ParameterError(_NO_ADDRESS)
         local = _is_loopback(host)
         if parts.scheme == "http" and not local:
             raise ParameterError(
@@ -49,6 +54,23 @@ class Address:
         url = f"{parts.scheme}://{at}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}"
         object.__setattr__(self, "url", url)
         object.__setattr__(self, "is_local", local)
+
+
+def _is_host(host: str) -> bool:
+    """Whether a host is an address of IP or a name; whether another than an ASCII name is one, IDNA says later."""
+    if ":" not in host:
+        return not host.isascii() or _LABELS.fullmatch(host) is not None
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def check_encoded(host: str) -> None:
+    """Raise `ParameterError` for a host that is no name in ASCII, as IDNA encodes it."""
+    if not _is_host(host) or not host.isascii():
+        raise ParameterError(_NO_ADDRESS)
 
 
 def _is_loopback(host: str) -> bool:
@@ -73,6 +95,6 @@ def authorization(account: str | None, token: str | None) -> str:
         return f"Bearer {token}"
     if ":" in account or not account.isprintable() or len(account) > _LONGEST:
         raise ParameterError("account is the name of an account, printable and without a colon")
-    if len(token) > _LONGEST:
-        raise ParameterError("token is longer than any account's token")
+    if len(token) > _LONGEST or not (token.isascii() and token.isprintable()):
+        raise ParameterError("token is no account's token: it is longer, or has other characters")
     return f"Basic {base64.b64encode(f'{account}:{token}'.encode()).decode()}"

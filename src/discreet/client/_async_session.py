@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from discreet.client._address import Address, authorization
 from discreet.client._answers import Budget, Charge, RemotePlan
 from discreet.client._calls import Calls, Number
-from discreet.client._http import PART, check_size, client_options, load_httpx2, lost, reply_of, request_options
+from discreet.client._http import PART, check_size, client_options, lasted, load_httpx2, lost, reply_of, request_options
 from discreet.client._signer import Signer
 from discreet.client._steps import Call, HttpReply, HttpRequest, Lost, Wait
 from discreet.errors import ParameterError
@@ -45,7 +46,8 @@ class AsyncRemoteSession:
         signs_in = authorization(account, token)
         self._address, self._account = Address(url), account
         self._signer = Signer(key)
-        self._calls = Calls(source, self._signer)
+        self._timeout = timeout
+        self._calls = Calls(source, self._signer, timeout)
         self._client = load_httpx2().AsyncClient(**client_options(self._address, signs_in, timeout, tls))
 
     def __repr__(self) -> str:
@@ -150,13 +152,15 @@ class AsyncRemoteSession:
             raise ParameterError("this session is closed; connect again")
         options: Any = request_options(step)
         parts: list[bytes] = []
-        size = 0
+        size, began = 0, time.monotonic()
         try:
             async with self._client.stream(**options) as response:
                 async for part in response.aiter_raw(PART):
                     size += len(part)
                     check_size(size, step)
                     parts.append(part)
+                    if (late := lasted(began, self._timeout)) is not None:
+                        return late
         except load_httpx2().TransportError as error:
             return lost(error)
         return reply_of(response, b"".join(parts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 from discreet.client._answers import Budget, Charge, RemotePlan, read
 from discreet.client._signer import Signer, read_release
 from discreet.client._steps import JSON, STORED, Call, HttpReply, HttpRequest, Wait, exchange, json_of
-from discreet.errors import LedgerError, ParameterError
+from discreet.errors import DataError, LedgerError, ParameterError
 from discreet.noise import secret
 from discreet.privacy import Loss, from_json, to_json
 from discreet.query import Release, Suggestion
@@ -31,10 +32,11 @@ _SLOW_STATUS = 202
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Calls to one source, whose answers are checked by one signer."""
+    """Calls to one source, whose answers are checked by one signer, and awaited for so many seconds."""
 
     source: str | None
     signer: Signer
+    timeout: float = 600.0
 
     def plan(  # noqa: PLR0913
         self,
@@ -120,9 +122,15 @@ class Calls:
 
     def _answered(self, request: HttpRequest) -> Call[HttpReply]:
         """The answer, in whichever way the server gives it: at once, or where it says, later."""
+        began = time.monotonic()
         reply = yield from exchange(request)
         pause = _FIRST_PAUSE
         while reply.status == _SLOW_STATUS:
+            if time.monotonic() - began > self.timeout:
+                raise DataError(
+                    f"the server still works on the answer after {self.timeout:g} seconds; its cost stays charged, "
+                    "and the same question is free once it is answered: ask again, or connect with a longer timeout"
+                )
             location = _LOCATION.fullmatch(reply.headers.get("location", "")) if reply.headers.get("location") else None
             if location is not None:
                 request = self._get(location[1], STORED)

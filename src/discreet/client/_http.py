@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
-from discreet.client._address import Address
+from discreet.client._address import Address, check_encoded
 from discreet.client._steps import HttpReply, HttpRequest, Lost
-from discreet.errors import DataError, MissingExtra, printable
+from discreet.errors import DataError, MissingExtra, ParameterError, printable
 
 if TYPE_CHECKING:
     import ssl
 
     import httpx2
 
-__all__ = ["PART", "check_size", "client_options", "load_httpx2", "lost", "reply_of", "request_options"]
+__all__ = ["PART", "check_size", "client_options", "lasted", "load_httpx2", "lost", "reply_of", "request_options"]
 
 PART = 1 << 16
 _CONNECT_SECONDS = 10.0
@@ -39,8 +40,13 @@ def client_options(address: Address, signs_in: str, timeout: float, tls: ssl.SSL
         return request
 
     library = load_httpx2()
+    try:
+        url = library.URL(f"{address.url}/v1")
+    except (library.InvalidURL, ValueError):
+        raise ParameterError(f"{printable(address.url)[:200]} is the address of no server") from None
+    check_encoded(url.raw_host.decode("ascii"))
     return {
-        "base_url": f"{address.url}/v1",
+        "base_url": url,
         "auth": sign,
         "follow_redirects": False,
         "timeout": library.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS)),
@@ -59,6 +65,11 @@ def request_options(request: HttpRequest) -> dict[str, Any]:
         "headers": headers,
         "params": dict(request.parameters),
     }
+
+
+def lasted(began: float, timeout: float) -> Lost | None:
+    """What came of a request that takes longer than it may: the timeout of httpx2 is one of each read."""
+    return Lost("ReadTimeout") if time.monotonic() - began > timeout else None
 
 
 def check_size(size: int, request: HttpRequest) -> None:

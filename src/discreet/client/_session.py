@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from discreet.client._address import Address, authorization
 from discreet.client._answers import Budget, Charge, RemotePlan
 from discreet.client._calls import Calls, Number
-from discreet.client._http import PART, check_size, client_options, load_httpx2, lost, reply_of, request_options
+from discreet.client._http import PART, check_size, client_options, lasted, load_httpx2, lost, reply_of, request_options
 from discreet.client._signer import Signer
 from discreet.client._steps import Call, HttpReply, HttpRequest, Lost, Wait
 from discreet.errors import ParameterError
@@ -45,7 +45,8 @@ class RemoteSession:
         The public key that signs for the ledger, or its fingerprint: ask the owner. Without one the first key that is
         seen is trusted, and every other is refused from then on.
     timeout
-        Seconds to wait for an answer, before it is asked for again.
+        Seconds to wait for an answer, before it is asked for again; where the server says that it answers later, in
+        all.
     tls
         What certificates are checked by, instead of those that are trusted everywhere.
 
@@ -66,7 +67,8 @@ class RemoteSession:
         signs_in = authorization(account, token)
         self._address, self._account = Address(url), account
         self._signer = Signer(key)
-        self._calls = Calls(source, self._signer)
+        self._timeout = timeout
+        self._calls = Calls(source, self._signer, timeout)
         self._client = load_httpx2().Client(**client_options(self._address, signs_in, timeout, tls))
 
     def __repr__(self) -> str:
@@ -184,13 +186,15 @@ class RemoteSession:
             raise ParameterError("this session is closed; connect again")
         options: Any = request_options(step)
         parts: list[bytes] = []
-        size = 0
+        size, began = 0, time.monotonic()
         try:
             with self._client.stream(**options) as response:
                 for part in response.iter_raw(PART):
                     size += len(part)
                     check_size(size, step)
                     parts.append(part)
+                    if (late := lasted(began, self._timeout)) is not None:
+                        return late
         except load_httpx2().TransportError as error:
             return lost(error)
         return reply_of(response, b"".join(parts))

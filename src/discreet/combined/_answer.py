@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.combined._trace import EXACT, ROWS
 from discreet.query import Answer, ErrorShape, answer_from_stored, answer_to_stored, check_level
-from discreet.release import check_uncompressed
+from discreet.release import read_table
 
 __all__ = ["CombinedAnswer", "combine", "combined_from_stored", "combined_to_stored"]
 
@@ -129,6 +129,5 @@ def _stream(part: Answer) -> str:
 
 def _part(text: str) -> Answer:
     payload = base64.b64decode(text, validate=True)
-    check_uncompressed(payload)
-    stored = pa.ipc.open_stream(payload).read_all()
+    stored = read_table(payload)
     return answer_from_stored(json.loads((stored.schema.metadata or {})[b"answer"]), stored.columns)

@@ -7,7 +7,8 @@ makes of ``SELECT k, COUNT(*) AS n FROM t GROUP BY k``: the inner one is a relea
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Any, cast
 
 from sqlglot import exp
 
@@ -15,6 +16,7 @@ __all__ = ["free_name", "taken_apart"]
 
 _LONGEST_NAME = 60
 
+_QUERIES = (exp.Select, exp.SetOperation)
 _CLAUSES = ("having", "qualify", "order")
 
 
@@ -109,7 +111,8 @@ class _Groups:
     """The columns of the inner SELECT: its keys, and its aggregates as they are met."""
 
     def __init__(self, keys: Sequence[exp.Expr], names: Sequence[str]) -> None:
-        self._columns = {_text(key): name for key, name in zip(keys, names, strict=True)}
+        self._alike = _Alike()
+        self._columns = {self._alike.number(key): name for key, name in zip(keys, names, strict=True)}
         self._nodes = {name: key for key, name in zip(keys, names, strict=True)}
 
     def items(self) -> list[exp.Expr]:
@@ -118,14 +121,16 @@ class _Groups:
 
     def replace(self, tree: exp.Expr, aliases: set[str]) -> bool:
         """Put columns in the place of keys and aggregates; False where something else is read, but some aliases."""
+        numbers = self._alike.numbers(tree)
         below = [tree]
         while below:
             for child in list(below.pop().iter_expressions()):
-                name = self._columns.get(_text(child))
+                number = numbers[id(child.unnest())]
+                name = self._columns.get(number)
                 if name is None and _is_aggregate(child):
                     text = child.sql(dialect="duckdb").lower()
                     long = len(text) > _LONGEST_NAME or text in self._nodes
-                    name = self._columns[_text(child)] = f"value {len(self._nodes)}" if long else text
+                    name = self._columns[number] = f"value {len(self._nodes)}" if long else text
                     self._nodes[name] = child.copy()
                 if name is not None:
                     child.replace(exp.column(name, quoted=not isinstance(child, exp.Column)))
@@ -134,9 +139,56 @@ class _Groups:
                 elif isinstance(child, exp.Column):
                     if child.table or child.name.casefold() not in aliases:
                         return False
-                elif not isinstance(child, exp.Select | exp.SetOperation):
+                elif not isinstance(child, _QUERIES):
                     below.append(child)
         return True
+
+
+class _Alike:
+    """Numbers for nodes, the same for those that are the same, whatever the case of the names in them.
+
+    No query is the same as another.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Any, ...], int] = {}
+
+    def number(self, node: exp.Expr) -> int:
+        """The number of a node without the parentheses around it."""
+        inner = node.unnest()
+        return self.numbers(inner)[id(inner)]
+
+    def numbers(self, tree: exp.Expr) -> dict[int, int]:
+        """The number of each node of a tree, outside its queries, by the node's `id`."""
+        by_id: dict[int, int] = {}
+        nodes = list(tree.bfs(prune=lambda node: isinstance(node, _QUERIES)))
+        for node in reversed(nodes):  # what is below a node is numbered before it
+            alike = (len(self._numbers),) if isinstance(node, _QUERIES) else _alike(node, by_id)
+            by_id[id(node)] = self._numbers.setdefault(alike, len(self._numbers))
+        return by_id
+
+
+def _alike(node: exp.Expr, numbers: Mapping[int, int]) -> tuple[Any, ...]:
+    """What a node has in common with those that are the same."""
+    if isinstance(node, exp.Identifier):
+        return exp.Identifier, node.name.casefold()
+    exact = isinstance(node, exp.Literal)
+
+    def part(value: object) -> object:
+        match value:
+            case exp.Expr():
+                return numbers[id(value)], None
+            case list():
+                return tuple(map(part, cast("list[object]", value)))
+            case str():
+                return value if exact else value.lower()
+            case _:
+                return value
+
+    parts = (
+        (name, part(value)) for name, value in sorted(node.args.items()) if value is not None and value is not False
+    )
+    return type(node), *parts
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
@@ -148,23 +200,14 @@ def _is_aggregate(node: exp.Expr) -> bool:
 
 def _is_computed(keys: Sequence[exp.Expr]) -> Callable[[exp.Expr], bool]:
     """Whether an item or clause is more than one of these keys or an aggregate."""
-    texts = set(map(_text, keys))
+    alike = _Alike()
+    numbers = set(map(alike.number, keys))
 
     def more(clause: exp.Expr) -> bool:
         inner = clause.unalias().unnest()
-        return not (_text(inner) in texts or _is_aggregate(inner))
+        return not (alike.number(inner) in numbers or _is_aggregate(inner))
 
     return more
-
-
-def _text(node: exp.Expr) -> str:
-    """What two nodes have in common that are the same, whatever the case of the names in them; none for a query."""
-    if isinstance(node, exp.Query):
-        return ""
-    plain = node.unnest().copy()
-    for name in plain.find_all(exp.Identifier):
-        name.replace(exp.to_identifier(name.name.casefold(), quoted=True))
-    return plain.sql(dialect="duckdb")
 
 
 def _alias(select: exp.Select) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -94,6 +94,10 @@ class CheckedQuery:
     _one_row: list[Answer] = field(default_factory=list[Answer], init=False, compare=False, repr=False)
     _errors: dict[tuple[str, float], float | None] = field(
         default_factory=dict[tuple[str, float], "float | None"], init=False, compare=False, repr=False
+    )
+
+    _typical: dict[tuple[int, bool], Group] = field(
+        default_factory=dict[tuple[int, bool], Group], init=False, compare=False, repr=False
     )
 
     def __repr__(self) -> str:
@@ -240,9 +244,31 @@ class CheckedQuery:
             return None
         if self.before is not None:
             return _widest(replace(self.before, noises=self._noises(), basis=None), column, level)
-        named = [item for item in self.select.expressions if item.alias == column] or self.select.expressions
         if self.windowed(column):
-            return self._window_error(named, column, level)
+            return self._window_error(self._named(column), column, level)
+        result = self._row_of(column)
+        return None if result is None else _widest(result, column, level)
+
+    def widths(self) -> Callable[[CheckedQuery, str, float], float | None]:
+        """The half-widths of a column for the noise of this plan with another spend, as `error` has them."""
+        rows: dict[str, Answer | None] = {}
+
+        def width(plan: CheckedQuery, column: str, level: float) -> float | None:
+            if plan.cap is not None or plan.before is not None or plan.windowed(column):
+                return plan.error(column, level)
+            if column not in rows:
+                rows[column] = self._row_of(column)
+            row = rows[column]
+            return None if row is None else _widest(replace(row, noises=plan._noises()), column, level)
+
+        return width
+
+    def _named(self, column: str) -> Sequence[exp.Expr]:
+        return [item for item in self.select.expressions if item.alias == column] or self.select.expressions
+
+    def _row_of(self, column: str) -> Answer | None:
+        """The made-up answer whose error is that of a column; None where it depends on data."""
+        named = self._named(column)
         alone = exp.Select(expressions=[item.copy() for item in named])  # no HAVING: an imagined row need not pass it
         result = self._supposed(alone, at_edge=True)
         shape = result.shape(column)
@@ -251,7 +277,7 @@ class CheckedQuery:
         private = {key.name for key in keys_of(self.levels) if key.values is None}
         if (not shape.linear and self.rows is None) or any(c.name in private for c in alone.find_all(exp.Column)):
             return None
-        return _widest(result, column, level)
+        return result
 
     def _window_error(self, named: Sequence[exp.Expr], column: str, level: float) -> float | None:
         """The half-width of a window's column over all groups, where noise decides about none of them."""
@@ -306,12 +332,16 @@ class CheckedQuery:
 
     def _supposed(self, select: exp.Select, *, at_edge: bool) -> Answer:
         named = {column.name for item in select.expressions for column in item.find_all(exp.Column)}
+        read = {leaf.name for item in select.expressions for leaf in item.find_all(exp.Placeholder)}
         groups = [self._imagined_groups(level, named, at_edge=at_edge) for level in self.levels]
-        return replace(answer(select, self.levels, self.aggregates, groups), basis=None)
+        return replace(answer(select, self.levels, self.aggregates, groups, read), basis=None)
 
     def _imagined_groups(self, level: Level, named: AbstractSet[str], *, at_edge: bool) -> list[Group]:
         """A group for each combination of the `named` public keys of a level, which a column is computed with."""
-        group = _imagined(level, self._rows_per_group(level), at_edge=at_edge)
+        place = self.levels.index(level), at_edge
+        if place not in self._typical:
+            self._typical[place] = _imagined(level, self._rows_per_group(level), at_edge=at_edge)
+        group = self._typical[place]
         choices = [key.values if key.values and key.name in named else (None,) for key in level.bounded.keys]
         keys = itertools.islice(itertools.product(*choices), _MOST_GROUPS)
         return [replace(group, key=key) for key in keys]

@@ -16,7 +16,7 @@ from discreet.query._checked_query import CheckedQuery, assumed
 from discreet.query._explain import explain, rank_error, rank_line
 from discreet.query._plan_table import PlanTable, plan_table
 from discreet.query._release import Release
-from discreet.query.budget._calibrate import calibrate, column_slopes, level_spends, part_of
+from discreet.query.budget._calibrate import Slopes, calibrate, column_slopes, level_spends, part_of
 from discreet.query.budget._noise import Level
 from discreet.query.budget._top_k import top_rows
 from discreet.query.caps._choice import SHARE, CapChoice
@@ -29,13 +29,14 @@ __all__ = ["Plan", "assuming", "spend_for", "with_chosen_cap", "with_spend"]
 Q = TypeVar("Q", bound=CheckedQuery)
 
 
-def with_spend(plan: Q, spend: Loss) -> Q:
+def with_spend(plan: Q, spend: Loss, slopes: Sequence[Slopes] | None = None) -> Q:
     """The same plan for another spend, each of its levels with the noise that its share buys.
 
-    Costs nothing and touches no data. Raises `ParameterError` for a spend that cannot buy the query.
+    The `slopes` are those of `column_slopes` for its levels, which are no other for another spend. Costs nothing and
+    touches no data. Raises `ParameterError` for a spend that cannot buy the query.
     """
     if plan.cap is None:
-        return replace(plan, levels=_bought(plan, plan.levels, spend), spend=spend)
+        return replace(plan, levels=_bought(plan, plan.levels, spend, slopes), spend=spend)
     cap, rest = plan.cap.bought(spend, plan.unit), part_of(spend, 1 - SHARE, keeps_delta=True)
     levels = _bought(plan, cap.at(cap.chosen or 1, plan.unit), rest)
     if cap.chosen is None:
@@ -78,12 +79,15 @@ def _affordable(plan: CheckedQuery, cap: CapChoice, spend: Loss) -> int:
     return high
 
 
-def _bought(plan: CheckedQuery, levels: Sequence[Level], spend: Loss) -> tuple[Level, ...]:
+def _bought(
+    plan: CheckedQuery, levels: Sequence[Level], spend: Loss, slopes: Sequence[Slopes] | None = None
+) -> tuple[Level, ...]:
     """Levels with the noise that the spend buys."""
     buying = [level for level in levels if not level.bounded.is_public]
     shares = iter(level_spends(spend, [level.bounded.count_units for level in buying]) if buying else ())
     spends = [spend if level.bounded.is_public else next(shares) for level in levels]
-    slopes = column_slopes(plan.select, levels, plan.aggregates)
+    if slopes is None:
+        slopes = column_slopes(plan.select, levels, plan.aggregates)
     return tuple(
         replace(
             level,
@@ -118,19 +122,28 @@ def spend_for(
     check_level(level)
     name, at_delta = _currency(plan, currency, delta)
 
-    def bought(place: int) -> CheckedQuery:
-        return with_spend(plan, _spend(name, _number(place), at_delta))
+    slopes = None if plan.cap is not None else column_slopes(plan.select, plan.levels, plan.aggregates)
 
+    def bought(place: int) -> CheckedQuery:
+        return with_spend(plan, _spend(name, _number(place), at_delta), slopes)
+
+    at_one = bought(_ONE)
     for column in targets:
-        _check_column(bought(_ONE), column, level)
+        _check_column(at_one, column, level)
+    widths = at_one.widths()
+    order = list(targets)
 
     def enough(place: int) -> bool:
         try:
             at = bought(place)
         except ParameterError:  # too little to calibrate any noise to
             return False
-        halves = {column: at.error(column, level) for column in targets}
-        return all(half is not None and half <= targets[column] for column, half in halves.items())
+        for i, column in enumerate(order):
+            half = widths(at, column, level)
+            if half is None or half > targets[column]:
+                order[: i + 1] = [column, *order[:i]]  # what was not enough for it once is asked of it first
+                return False
+        return True
 
     low, high = _around(enough)
     while high - low > 1:

@@ -19,7 +19,7 @@ from discreet.query.results._dual import Floats
 from discreet.query.results._intervals import check_level
 from discreet.query.results._serialize import answer_from_stored, answer_to_stored, plain_value
 from discreet.query.results._words import answer_words, loss_in_symbols
-from discreet.release import BaseRelease, check_finite, check_uncompressed
+from discreet.release import BaseRelease, check_finite, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -189,8 +189,7 @@ class Release(BaseRelease):
     def from_bytes(cls, payload: bytes) -> Self:
         """Restore a stored release. Raises `LedgerError` if the bytes are not one."""
         try:
-            check_uncompressed(payload)
-            stored = pa.ipc.open_stream(payload).read_all()
+            stored = read_table(payload)
             header = json.loads((stored.schema.metadata or {})[b"discreet"])
             check_finite(header["certificate"])
             answer = cls._restored(header, stored.columns)

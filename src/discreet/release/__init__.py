@@ -4,9 +4,10 @@ A *question* is prepared under public terms, charged, answered, stored and read 
 conducts it. `discreet verify` recomputes the loss of what comes out, by its registered kind.
 """
 
+from discreet.release._arrow import read_table
 from discreet.release._base import BaseRelease
 from discreet.release._cancelling import Cancellation, Questions, check_cancelled, current_question
-from discreet.release._content import Content, check_uncompressed
+from discreet.release._content import Content
 from discreet.release._digest import check_finite, json_digest
 from discreet.release._files import check_new_file, check_writable, read_file, write_file
 from discreet.release._json_release import JsonRelease
@@ -41,7 +42,6 @@ __all__ = [
     "check_cancelled",
     "check_finite",
     "check_new_file",
-    "check_uncompressed",
     "check_within",
     "check_writable",
     "current_question",
@@ -51,6 +51,7 @@ __all__ = [
     "mechanism_loss",
     "parse_release_file",
     "read_file",
+    "read_table",
     "recompute_loss",
     "refuse_malformed",
     "register",

@@ -92,6 +92,17 @@ def test_every_refusal_of_a_sign_in_is_the_same(secure: Front) -> None:
     assert "sign-in failed" in messages.pop()
 
 
+def test_the_defaults_of_an_account_tell_no_name() -> None:
+    front = Front(terms(insecure=True, defaults={"ada": {"discreet.epsilon": "lots"}, "bob": {"discreet.rho": "0.5"}}))
+    front.start()
+    try:
+        assert exchange(front, "ada") == exchange(front, "eve")
+        with connect(front, "bob") as connection:
+            assert connection.execute("SHOW discreet.rho").fetchone() == ("0.5",)
+    finally:
+        front.stop()
+
+
 def exchange(front: Front, account: str) -> list[tuple[str, int]]:
     """The shape of an exchange with a wrong token."""
     with Wire(front.host, front.port) as wire:

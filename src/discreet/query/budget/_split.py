@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 __all__ = ["best_shares", "even_shares", "mean_log_error"]
 
@@ -47,6 +48,12 @@ def best_shares(columns: Sequence[Sequence[float]], measures: int, power: int) -
     >>> best_shares([[1.0, 0.0], [1.0, 8.0]], 2, power=2)
     (Fraction(277, 512), Fraction(235, 512))
     """
+    return _best_shares(tuple(map(tuple, columns)), measures, power)
+
+
+@lru_cache(maxsize=8)
+def _best_shares(columns: tuple[tuple[float, ...], ...], measures: int, power: int) -> tuple[Fraction, ...]:
+    """`best_shares`, worked out once for the many spends that a search tries."""
     counted = [
         [(i, part) for i, part in enumerate(row) if part]
         for row in columns

@@ -120,6 +120,7 @@ def parsed(text: str, *, parameters: bool = False, grammar: Grammar = DUCKDB) ->
         statements = [s for s in parse_tokens(tokens, text, grammar) if s is not None]
         for statement in statements:
             _check_size(statement)
+            _check_chains(statement)
             statement.sql()
     except QueryError:
         raise
@@ -168,6 +169,20 @@ def _check_size(tree: exp.Expr) -> None:
             raise QueryError(f"the query is too large: it has more than {_MAX_NODES:,} parts")
         if selects > _MAX_SELECTS:
             raise QueryError(f"the query has more than {_MAX_SELECTS} sub-queries and common table expressions")
+
+
+def _check_chains(tree: exp.Expr) -> None:
+    """Raise `QueryError` for an expression that no split makes shallow enough, before much is done with it.
+
+    Of a query that is split, what is in its aggregates and what is over them may each have the greatest depth.
+    """
+    left = [(tree, 0)]
+    while left:
+        node, above = left.pop()
+        depth = 0 if isinstance(node, exp.Query) else above if isinstance(node, _NO_LEVEL) else above + 1
+        if depth > 2 * MAX_DEPTH:
+            raise QueryError(TOO_DEEP)
+        left += [(child, depth) for child in node.iter_expressions()]
 
 
 def check_depth(tree: exp.Expr) -> None:

@@ -162,10 +162,15 @@ def _interval_names(name: str, taken: AbstractSet[str]) -> tuple[str, str]:
 
 @with_room
 def answer(
-    select: exp.Select, levels: Sequence[Level], aggregates: Sequence[Aggregate], groups: Sequence[Sequence[Group]]
+    select: exp.Select,
+    levels: Sequence[Level],
+    aggregates: Sequence[Aggregate],
+    groups: Sequence[Sequence[Group]],
+    read: AbstractSet[str] | None = None,
 ) -> Answer:
     """Read the aggregates off the noisy sums, compute the result's columns, then HAVING, ORDER BY, OFFSET and LIMIT.
 
+    Of the aggregates, those that are `read` do, by their names in the SELECT; by default all.
     `groups` has those of each level; their rows follow one another, with null for a key that their level does not have.
     Raises `QueryError` for an expression that is not one of aggregates and keys; see `evaluate`.
     """
@@ -176,7 +181,7 @@ def answer(
     for name in levels[0].groupings:
         keys[name] = pa.array(np.array([level.groupings[name] for level in levels])[level_of], pa.int64())
     sums = [[group.sums[i] for group in every] for i in range(measures)]
-    called = {f"a{i}": aggregate for i, aggregate in enumerate(aggregates)}
+    called = {f"a{i}": aggregate for i, aggregate in enumerate(aggregates) if read is None or f"a{i}" in read}
     leaves = leaves_of(called, sums, keys)
     exact = {name: numbers for name, each in called.items() if (numbers := exact_integers(each, sums)) is not None}
     drawn = read_drawn(called, levels[0].bounded.histograms, every)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import socket
-import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -55,8 +53,8 @@ def configure(app: Application | str, http: StrictHttp, **options: Any) -> uvico
 class HttpServer(uvicorn.Server):
     """uvicorn's server for a configuration of `configure`, with room for the files of its connections.
 
-    Its loop stops it, by `should_exit`; of signals it takes SIGHUP alone, and then reads its certificates again. Raises
-    `ParameterError` where the process may open too few files.
+    Whoever runs its loop stops it, by `should_exit`: it takes no signals. Raises `ParameterError` where the process may
+    open too few files.
     """
 
     @contextmanager
@@ -75,8 +73,6 @@ class HttpServer(uvicorn.Server):
             for each in server.sockets:
                 with socket.socket(fileno=os.dup(each.fileno())) as same:
                     same.listen(_QUEUE)
-        if http.certificates is not None and threading.current_thread() is threading.main_thread():
-            loop.add_signal_handler(signal.SIGHUP, http.certificates.reload)
 
 
 def _report_bugs(report: BugLog) -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:

@@ -96,11 +96,12 @@ class SignIn:
         account = first.parameters.get("user", "")
         if "replication" in first.parameters:
             raise SqlError("0A000", "nothing is replicated from here")
-        settings = _settings_of(account, first.parameters, self._terms.defaults.get(account, {}))
+        _settings_of(account, first.parameters, {})
         database = first.parameters.get("database", account)
         asked = next(iter(self._desks.values())) if len(self._desks) == 1 else self._desks.get(database)
         prove = self._by_token if self._terms.clear_text else self._by_scram
         desk, caller = await prove(asked, account)
+        settings = _settings_of(account, first.parameters, self._terms.defaults.get(account, {}))
         self._reader.signed_in()
         self._channel.write(backend.AUTHENTICATED)
         key_bytes = 4 if first.minor < 2 else 32

@@ -9,16 +9,16 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import MissingExtra, ParameterError
 from discreet.server.connections import Bus, Certificates, ConnectionLimits, WorkerBus, allow_files
 from discreet.server.desk import Desk, open_desk
 from discreet.server.team._listening import bound
-from discreet.server.team._settings import Settings, SourceSettings, listener
+from discreet.server.team._settings import HttpSettings, PostgresSettings, Settings, SourceSettings, listener
 
 if TYPE_CHECKING:
     from discreet.server.http.identity import OidcOptions
@@ -81,6 +81,8 @@ def _fork(settings: Settings, http: socket.socket, wire: socket.socket | None, o
 
     def begin(place: int, *, first: bool) -> None:
         with _held_signals():
+            if stopping:
+                return
             child = os.fork()
             if child:
                 running[child] = place, time.monotonic()
@@ -145,10 +147,10 @@ def _opened(source: SourceSettings, state: Path | None, beat: float | None) -> D
     return open_desk(source.data, source.policy, source.ledger, key=key, state=state, shelf=source.shelf, beat=beat)
 
 
-def _state(settings: Settings, name: str) -> Path | None:
-    """A file for each desk; the one that is named where there is one."""
+def _state(settings: Settings, name: str) -> Path:
+    """A file for each desk: the one that is named where there is one, and by default one beside its ledger."""
     if settings.state is None:
-        return None
+        return Path(f"{settings.sources[name].ledger}.desk")
     return settings.state if len(settings.sources) == 1 else settings.state.with_name(f"{settings.state.name}.{name}")
 
 
@@ -192,17 +194,24 @@ async def _run(  # noqa: PLR0913, PLR0917
         on_failure=_reporter(on_status),
         bus=bus,
     )
-    certificates = None
-    if options.certificate is not None and options.private_key is not None:
-        certificates = Certificates(options.certificate, options.private_key, on_status=on_status)
+    encrypted = _certificates(options, on_status)
     limits = ConnectionLimits(connections=options.connections)
-    server = HttpServer(configure(app, StrictHttp(limits, certificates), lifespan="on"))
-    if first:
-        _announce(settings, desks, http, wire, on_status)
+    server = HttpServer(configure(app, StrictHttp(limits, encrypted), lifespan="on"))
+    front, wire_encrypted = None, None
+    if settings.postgres is not None:
+        from discreet.server.postgres import ALPN
+
+        wire_encrypted = _certificates(settings.postgres, on_status, ALPN)
+        front = _wire_front(settings, desks, wire_encrypted, on_status, bus)
+    allow_files(options.connections + (0 if settings.postgres is None else settings.postgres.connections))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, setattr, server, "should_exit", True)  # noqa: FBT003
-    front = None if wire is None else await _start_wire(settings, desks, wire, on_status, bus)
+    loop.add_signal_handler(signal.SIGHUP, _reload, (encrypted, wire_encrypted))
+    if first:
+        _announce(settings, desks, http, wire, on_status)
+    if front is not None and wire is not None:
+        await front.start(wire)
     if isinstance(bus, WorkerBus):
         bus.open()
     try:
@@ -212,18 +221,33 @@ async def _run(  # noqa: PLR0913, PLR0917
             await front.stop()
 
 
-async def _start_wire(
-    settings: Settings, desks: Mapping[str, Desk], wire: socket.socket, on_status: Status, bus: Bus
+def _certificates(options: HttpSettings | PostgresSettings, on_status: Status, *protocols: str) -> Certificates | None:
+    if options.certificate is None or options.private_key is None:
+        return None
+    more: dict[str, Any] = {"protocols": protocols} if protocols else {}
+    return Certificates(options.certificate, options.private_key, on_status=on_status, **more)
+
+
+def _reload(certificates: Iterable[Certificates | None]) -> None:
+    for each in certificates:
+        if each is not None:
+            each.reload()
+
+
+def _wire_front(
+    settings: Settings,
+    desks: Mapping[str, Desk],
+    certificates: Certificates | None,
+    on_status: Status,
+    bus: Bus,
 ) -> PostgresFront:
     from discreet import noise
-    from discreet.server.postgres import ALPN, Limits, PostgresFront, Terms, encrypting
+    from discreet.server.postgres import Limits, PostgresFront, Terms, encrypting
 
     options = settings.postgres
     assert options is not None
-    allow_files(settings.http.connections + options.connections)
     encryption = None
-    if options.certificate is not None and options.private_key is not None:
-        certificates = Certificates(options.certificate, options.private_key, on_status=on_status, protocols=(ALPN,))
+    if certificates is not None and options.certificate is not None:
         encryption = encrypting(certificates, options.certificate)
     defaults = {
         name: {f"discreet.{key}": str(value) for key, value in each.model_dump(exclude_none=True).items()}
@@ -232,11 +256,9 @@ async def _start_wire(
     terms = Terms(
         noise.secret, encryption, insecure=encryption is None, clear_text=options.clear_text, defaults=defaults
     )
-    limits = Limits(options.connections)
-    catalogues = _Catalogues(desks)
-    front = PostgresFront(desks, terms, catalogue=catalogues, limits=limits, on_status=on_status, bus=bus)
-    await front.start(wire)
-    return front
+    return PostgresFront(
+        desks, terms, catalogue=_Catalogues(desks), limits=Limits(options.connections), on_status=on_status, bus=bus
+    )
 
 
 class _Catalogues:

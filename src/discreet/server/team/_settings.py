@@ -8,9 +8,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import ParameterError
+from discreet.privacy import approx, mu, rho
 from discreet.server.connections import check_beat
 
 __all__ = [
@@ -25,6 +26,24 @@ __all__ = [
 ]
 
 _PORTS = 65_535
+_LONGEST_NAME = 255
+_LOSSES = {"epsilon": approx, "rho": rho, "mu": mu}
+
+
+def _file(path: Path) -> Path:
+    if "\0" in str(path):
+        raise ValueError("the name of a file has no NUL")
+    return path
+
+
+def _source_name(name: str) -> str:
+    if not name.isprintable() or "/" in name or name in {"", ".", ".."} or len(name) > _LONGEST_NAME:
+        raise ValueError(f"the name of a source has at most {_LONGEST_NAME} printable characters, and no /")
+    return name
+
+
+_File = Annotated[Path, AfterValidator(_file)]
+_SourceName = Annotated[str, AfterValidator(_source_name)]
 
 
 class _Strict(BaseModel):
@@ -70,16 +89,16 @@ class SourceSettings(_Strict):
     `data` is one source for every table, or one for each by its name, as ``--data`` has them.
     """
 
-    policy: Path
+    policy: _File
     data: str | dict[str, str]
     ledger: str
-    key_file: Path | None = None
+    key_file: _File | None = None
     shelf: bool = False
 
 
 class _Tls(_Strict):
-    certificate: Path | None = None
-    private_key: Path | None = None
+    certificate: _File | None = None
+    private_key: _File | None = None
     insecure: bool = False
 
     @model_validator(mode="after")
@@ -120,13 +139,29 @@ class AccountSettings(_Strict):
     mu: Decimal | str | None = None
     delta: Decimal | str | None = None
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        given = {
+            name: value
+            for name, value in (("epsilon", self.epsilon), ("rho", self.rho), ("mu", self.mu))
+            if value is not None
+        }
+        if len(given) > 1 or (self.delta is not None and not given):
+            raise ValueError("an account spends in one currency: epsilon, rho or mu, and a delta beside it")
+        for name, value in given.items():
+            try:
+                _LOSSES[name](str(value), "0" if self.delta is None else str(self.delta))
+            except ParameterError as error:
+                raise ValueError(str(error)) from None
+        return self
+
 
 class OidcSettings(_Strict):
     """An identity provider, as `OidcOptions` takes it; its secret is in a file, and none if there is no file."""
 
     issuer: str
     client_id: str
-    client_secret_file: Path | None = None
+    client_secret_file: _File | None = None
     public_url: str | None = None
     audience: str | None = None
     claim: str
@@ -152,12 +187,16 @@ class OidcSettings(_Strict):
 
 
 class Settings(_Strict):
-    """All settings. Whatever is not safe off this machine is refused: see `check`. A `beat` is in seconds."""
+    """All settings. Whatever is not safe off this machine is refused: see `check`. A `beat` is in seconds.
 
-    sources: Annotated[dict[str, SourceSettings], Field(min_length=1)]
+    `state` is the desk's own file, by default beside the ledger: ``visits.ledger.desk``. With several sources each has
+    one, whose name ends in the source's.
+    """
+
+    sources: Annotated[dict[_SourceName, SourceSettings], Field(min_length=1)]
     http: HttpSettings = HttpSettings()
     postgres: PostgresSettings | None = None
-    state: Path | None = None
+    state: _File | None = None
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     beat: float | None = None
     accounts: dict[str, AccountSettings] = Field(default_factory=dict[str, AccountSettings])
@@ -175,9 +214,19 @@ class Settings(_Strict):
             )
         if self.postgres is not None and self.postgres.clear_text and self.postgres.certificate is None:
             raise ParameterError("[postgres] clear_text sends tokens, inside TLS alone: give it a certificate")
-        if self.workers > 1 and self.state is None:
-            raise ParameterError("several workers share the desk's file: name one by state, or --state FILE")
+        self._check_places()
         return self
+
+    def _check_places(self) -> None:
+        ledgers = [each.ledger for each in self.sources.values()]
+        if self.state is None and any("://" in ledger for ledger in ledgers):
+            raise ParameterError("beside a ledger on a server there is no place for the desk's file: name one by state")
+        if self.state is None and len(set(ledgers)) < len(ledgers):
+            raise ParameterError(
+                "several sources have one ledger, and no file of their own beside it: name one by state"
+            )
+        if self.state is not None and any(Path(ledger) == self.state for ledger in ledgers):
+            raise ParameterError("the desk's file is another one than the ledger: name a new one by state")
 
     @classmethod
     def load(cls, path: Path) -> Settings:
@@ -192,6 +241,8 @@ class Settings(_Strict):
             raise ParameterError(f"--config {path}: {words}") from None
         except ValueError as error:
             raise ParameterError(f"--config {path} is not valid TOML: {error}") from None
+        except RecursionError:
+            raise ParameterError(f"--config {path} is nested too deeply for settings") from None
 
     def relative_to(self, home: Path) -> Settings:
         """The same settings with paths from a folder."""
