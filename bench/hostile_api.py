@@ -92,6 +92,7 @@ def main() -> None:
                     check=False,
                     capture_output=True,
                     text=True,
+                    cwd=home,
                 )
                 found = re.search(r"([\d,]+) generated.*", done.stdout)
                 print(f"{role}: exit {done.returncode}, {found[0] if found else done.stdout[-2000:]}", flush=True)
