@@ -154,12 +154,13 @@ def _walks(graph: _Neighbours, inside: NDArray[np.bool_], degrees: _Ints, tolera
     for i in range(1, len(degrees)):
         following, parent = graph.after(walks[:, -1])
         grown = off[parent] + np.abs(graph.degrees[following] - degrees[i])
+        for earlier in walks.T:  # before the nearest are chosen: of those alone that come back none may be left
+            grown[earlier[parent] == following] = _NO_LIMIT + 1
         chosen = _nearest(grown, tolerance)
         following, parent, grown = following[chosen], parent[chosen], grown[chosen]
         before = walks[parent]
         joined = graph.joined(before, following[:, np.newaxis])
         grown = grown + (joined != inside[:i, i]).sum(axis=1)
-        grown[(before == following[:, np.newaxis]).any(axis=1)] = _NO_LIMIT + 1
         chosen = _nearest(grown, tolerance)
         walks, off = np.column_stack([before[chosen], following[chosen]]), grown[chosen]
     return walks[off == off.min(initial=_NO_LIMIT)][:_MOST_TIES]
