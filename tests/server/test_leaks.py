@@ -118,10 +118,10 @@ class Watched:
 def public(content: dict[str, Any]) -> Any:
     """What of an answer or a problem may not hang on the data: all but noisy values and what is signed over them."""
     if "answers" in content:
-        return {
-            **content,
-            "answers": [(each["id"], each["loss"], sorted(each["errors"])) for each in content["answers"]],
-        }
+        picked = "LIMIT" in content["words"] or "HAVING" in content["words"]  # by noisy values: there may be no row
+        named = [None if picked else sorted(each["errors"]) for each in content["answers"]]
+        answers = [(each["id"], each["loss"]) for each in content["answers"]]
+        return {**content, "answers": answers, "errors": named}
     if "certificate" not in content:
         return content
     certificate = content["certificate"]
