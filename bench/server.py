@@ -8,7 +8,7 @@ the same data and with a ledger of its own on disk.
 
 cost
     Paid answers: milliseconds of CPU by HTTP and by the wire less those of `Session.sql`. Repeats: milliseconds in all.
-    By the wire the spend is SET before each question, in a message of its own for extended queries.
+    By the wire the spend is SET before each question that is paid, in a message of its own for extended queries.
 repeats
     Repeats a second from so many connections at once, and the server's CPU for each.
 analysts
@@ -131,18 +131,23 @@ def wire_costs(server: Server, turn: int, count: int) -> dict[str, float]:
     where = f"host=127.0.0.1 port={server.wire} dbname=visits user=a0 password={server.tokens['a0']} sslmode=disable"
     found: dict[str, float] = {}
     with psycopg.connect(where, autocommit=True) as connection:
-        for name in ("simple", "extended"):
-            for kind in ("paid", "repeat"):
+        for name, prepare in (("simple", False), ("extended", True)):
+            before = server.cpu()
+            for place in range(count):
+                setting = f"SET discreet.epsilon = 0.{len(name)}{turn + 1:02}{place:04}7"
+                query = QUERY.format(1 + place % 5)
+                if prepare:
+                    connection.execute(setting)  # pyright: ignore[reportArgumentType]
+                    connection.execute(query, prepare=True)  # pyright: ignore[reportArgumentType]
+                else:
+                    connection.execute(f"{setting}; {query}")  # pyright: ignore[reportArgumentType]
+            found[f"{name}, paid"] = per_act(server.cpu() - before, count)
+            for measured in (False, True):
                 before = server.cpu()
-                for place in range(count):
-                    setting = f"SET discreet.epsilon = 0.{len(name)}{turn + 1:02}{place:04}7"
+                for place in range(5 if not measured else count):
                     query = QUERY.format(1 + place % 5)
-                    if name == "simple":
-                        connection.execute(f"{setting}; {query}")  # pyright: ignore[reportArgumentType]
-                    else:
-                        connection.execute(setting)  # pyright: ignore[reportArgumentType]
-                        connection.execute(query, prepare=True)  # pyright: ignore[reportArgumentType]
-                found[f"{name}, {kind}"] = per_act(server.cpu() - before, count)
+                    connection.execute(query, prepare=prepare or None)  # pyright: ignore[reportArgumentType]
+                found[f"{name}, repeat"] = per_act(server.cpu() - before, count)
     return found
 
 

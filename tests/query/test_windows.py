@@ -341,7 +341,7 @@ def test_too_many_windows_are_refused() -> None:
     windows = ", ".join(f"LAG(COUNT(*), {i}) OVER (ORDER BY k) AS w{i}" for i in range(51))
     with pytest.raises(dp.QueryError, match="more than 50 windows"):
         make_plan(f"SELECT k, {windows} FROM t GROUP BY k", POLICY)
-    base = "PARTITION BY " + " + ".join(["COUNT(*)"] * 200)
+    base = "PARTITION BY " + ", ".join(["COUNT(*)"] * 200)
     many = ", ".join(f"LAG(COUNT(*), {i}) OVER w AS w{i}" for i in range(40))
     with pytest.raises(dp.QueryError, match="too large"):
         make_plan(f"SELECT k, {many} FROM t GROUP BY k WINDOW w AS ({base})", POLICY)

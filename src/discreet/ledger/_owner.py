@@ -8,6 +8,7 @@ import hmac
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -42,10 +43,14 @@ class OwnedLedger(LedgerAudit, AccountLedger):
     """
 
     def __init__(self, store: LedgerStore) -> None:
+        AccountLedger.__init__(self, store)
+
+    @cached_property
+    def _stand_ins(self) -> bytes:
+        """A secret that is drawn when it is needed: to open a ledger draws nothing."""
         from discreet import noise
 
-        AccountLedger.__init__(self, store)
-        self._stand_ins = noise.secret(32)
+        return noise.secret(32)
 
     def open_account(self, name: str, token: str | None = None) -> AccountLedger:
         """The ledger as an analyst sees it: their account alone. Closing it closes this one too.
