@@ -38,7 +38,7 @@ from discreet.session import Session
 
 __all__ = ["Budget", "Desk", "Ticket"]
 
-_ENCODED_BYTES = 1 << 25
+_ENCODED_BYTES = 1 << 23
 _ERRORS_OF = 1_000
 _SIGN_INS_REMEMBERED = 10_000
 

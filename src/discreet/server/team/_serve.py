@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 _KEY_DIGITS = 64
+_ARENA_MAX = -8
 _STOPS = (signal.SIGTERM, signal.SIGINT)
 _START_SECONDS = 60.0
 """A worker that fails sooner cannot start."""
@@ -45,6 +46,7 @@ def serve(settings: Settings, *, on_status: Status = lambda _line: None) -> None
     settings.check()
     _check_installed()
     _oidc(settings)
+    _share_arenas()
     with ExitStack() as stack:
         http = stack.enter_context(bound(listener(settings.http.listen)))
         wire = None if settings.postgres is None else stack.enter_context(bound(listener(settings.postgres.listen)))
@@ -52,6 +54,17 @@ def serve(settings: Settings, *, on_status: Status = lambda _line: None) -> None
             _work(settings, http, wire, on_status, Bus(), first=True)
         else:
             _fork(settings, http, wire, on_status)
+
+
+def _share_arenas() -> None:
+    """Let the threads of a server share two of the allocator's arenas, where it has them: each keeps what it once had.
+
+    Source: glibc manual, "Malloc Tunable Parameters", ``M_ARENA_MAX``.
+    """
+    import ctypes
+
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 2)
 
 
 def _check_installed() -> None:
