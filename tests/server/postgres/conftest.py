@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from frontends import Wire
 from fronts import Front, certificate, encryption, terms
 
 
@@ -34,3 +35,12 @@ def secure(certificates: tuple[Path, Path]) -> Iterator[Front]:
     yield running
     running.stop()
     assert running.status == []
+
+
+@pytest.fixture
+def wire(front: Front) -> Iterator[Wire]:
+    """A session of ada's that spends a tenth on a question."""
+    with Wire(front.host, front.port) as connection:
+        options = "-c discreet.epsilon=0.1 -c client_min_messages=warning"
+        connection.sign_in(front.tokens["ada"], user="ada", database="visits", options=options)
+        yield connection

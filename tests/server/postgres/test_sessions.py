@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from fractions import Fraction
 from typing import Any
@@ -33,14 +32,6 @@ from fronts import COUNT, Front, fresh
 from discreet.server.desk import Desk, Refusal
 
 TENTH = Fraction(1, 10)
-
-
-@pytest.fixture
-def wire(front: Front) -> Iterator[Wire]:
-    with Wire(front.host, front.port) as connection:
-        options = "-c discreet.epsilon=0.1 -c client_min_messages=warning"
-        connection.sign_in(front.tokens["ada"], user="ada", database="visits", options=options)
-        yield connection
 
 
 def ask(wire: Wire, text: str) -> list[tuple[str, bytes]]:
