@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from discreet.server.connections import BEGUN, Bus
@@ -115,9 +116,8 @@ class PendingAnswers:
             name = _name_in(message["started"])
             there = self._all.get(name)
             if there is None or there.ended is not None:
-                elsewhere = Pending(lambda: self._bus.tell(_TOPIC, {"cancel": name}), message["since"])
-                elsewhere.worker = message["worker"]
-                self._put(name, elsewhere)
+                cancel = partial(self._bus.tell, _TOPIC, {"cancel": name})
+                self._put(name, Pending(cancel, message["since"], message["worker"]))
         elif "ended" in message:
             pending = self._all.get(_name_in(message["ended"]))
             if pending is not None and pending.worker is not None:
