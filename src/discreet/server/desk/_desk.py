@@ -21,7 +21,7 @@ from discreet.query import Suggest, together
 from discreet.release import BaseRelease, Prepared, ReleaseContext, ReleaseFile
 from discreet.server.connections import beat_after, check_beat, has_passed
 from discreet.server.desk._answer_index import AnswerIndex, IndexedAnswer
-from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote
+from discreet.server.desk._ask import MOST_IN_BASKET, Answered, Ask, Basket, EarlierAnswer, Quote, Source
 from discreet.server.desk._audit_log import Act, AuditLog, RefusalLog
 from discreet.server.desk._browser_sign_ins import BrowserSignIns
 from discreet.server.desk._callers import Caller, OwnerSignIns, caller_of, challenge_secret
@@ -324,12 +324,10 @@ class Desk:
             return self._counted(self._named(caller, plan_hash))
 
     def _named(self, caller: Caller, plan_hash: str) -> Answered:
-        own = caller.spending.find(plan_hash)
-        shared = self._ledger.find_of_any(plan_hash) if own is None and self.shelf_is_shared else None
-        stored = own or shared
-        if stored is None:
+        there = self._find(caller.spending, plan_hash)
+        if there is None:
             raise Refusal("unknown", "this account has no answer of this name: ask the question itself")
-        source = "shelf" if own is None else "repeat"
+        stored, source = there
         return Answered.restored(plan_hash, stored.payload, source, is_held=self._is_held(stored))
 
     def is_answering(self, caller: Caller, plan_hash: str) -> bool:
@@ -465,12 +463,20 @@ class Desk:
 
     def _stored(self, ledger: AccountLedger, prepared: Prepared[Any]) -> Answered | None:
         """The stored answer to a prepared question that this account may have for free, or None."""
-        own = ledger.find(prepared.hash)
-        stored = own or (self._ledger.find_of_any(prepared.hash) if self.shelf_is_shared else None)
-        if stored is None:
+        there = self._find(ledger, prepared.hash)
+        if there is None:
             return None
-        source, is_held = "shelf" if own is None else "repeat", self._is_held(stored)
+        stored, source = there
+        is_held = self._is_held(stored)
         return Answered(prepared.hash, stored.payload, source, None, prepared.read, is_held=is_held)
+
+    def _find(self, ledger: AccountLedger, plan_hash: str) -> tuple[Stored, Source] | None:
+        """The stored answer of a plan: the account's own, or else what the shelf holds."""
+        own = ledger.find(plan_hash)
+        if own is not None:
+            return own, "repeat"
+        shared = self._ledger.find_of_any(plan_hash) if self.shelf_is_shared else None
+        return None if shared is None else (shared, "shelf")
 
     def _is_held(self, stored: Stored) -> bool:
         """Whether an answer was stored since the last beat: nobody is told before the next that it is there."""
